@@ -109,6 +109,7 @@ def _build_runtime(
     if recovered:
         session.append(Signal(name="recovery", detail=recovered))
     if request.session:
+        workspace.remove_leftovers()
         from agent.children.unfinished import recover_children
 
         if (cut_off := recover_children(session, place.root, place.home)) is not None:

@@ -24,6 +24,10 @@ def run_guarded(run: Callable[[], object]) -> None:
         silence_stream(sys.stdout)
     except SystemExit as end:
         if not isinstance(end.__context__, BrokenPipeError):
+            if "sandbox.process.bounded_end" in sys.modules:
+                from sandbox.process.bounded_end import exit_past_leftovers
+
+                exit_past_leftovers(end.code)
             raise
         silence_stream(sys.stdout)  # typer's conversion of a BrokenPipeError
     except Exception as error:

@@ -104,8 +104,20 @@ _OURS = re.compile(rb'\{"v":%d,"id":"\w*","parent":"\w*","time":[0-9.]+,"kind":"
 
 
 def parse_event(line: bytes) -> Event:
-    """Parse one line of a log. Raises ValueError if it is no JSON object of the right shape; NewerFormat."""
-    return _parse_fast(line) or _parse_with_migration(line)
+    """Parse one line of a log. Raises ValueError, and nothing else, if it is no event; NewerFormat, one of them."""
+    try:
+        event = _parse_fast(line) or _parse_with_migration(line)
+    except ValueError:
+        raise
+    except (TypeError, KeyError, AttributeError, RecursionError, OverflowError) as error:
+        raise ValueError(f"not an event: {error}") from None
+    if not 0 <= event.time < _LATEST:  # no date; also not a number
+        raise ValueError(f"not a time: {event.time!r}")
+    return event
+
+
+_LATEST = 1e11
+"""Seconds: the year 5138. Later ones are no dates everywhere."""
 
 
 def _parse_fast(line: bytes) -> Event | None:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from agent.events import Event, parse_event
+from agent.events import Event
 from agent.session.log_index import KINDS, LogIndex, expand_runs, parse_event_id, update_open_calls
+from agent.session.log_lines import parse_log_line
 
 SEALED = 4_096
 """Bytes at the beginning and at the end of a log that its fingerprint covers."""
@@ -174,7 +175,7 @@ class History:
                 if at != start:
                     file.seek(start)
                 at = end
-                yield parse_event(file.read(end - start))
+                yield parse_log_line(file.read(end - start), self._log, start)
         finally:
             if file is not None:
                 file.close()

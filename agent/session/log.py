@@ -16,16 +16,15 @@ from agent.app_dirs import make_private_folder
 from agent.events import (
     Event,
     MessageEvent,
-    NewerFormat,
     ObservationEvent,
     Prompt,
     Rewind,
     Title,
-    parse_event,
     render_event,
 )
 from agent.session.branch_history import History
 from agent.session.log_index import CHECKPOINT, LogIndex, load_index, parse_event_id
+from agent.session.log_lines import DamagedLog, parse_log_line
 from agent.session.session_preview import NO_SUCH
 from sandbox.errors import Fault, UserError
 from sandbox.secrets.child_environment import redact, redact_values
@@ -298,21 +297,13 @@ def _read_whole_lines(path: Path, file: BinaryIO) -> Iterator[tuple[Event, bytes
     """Yield the events of all whole lines from the file's position, with the lines themselves."""
     whole = file.tell()
     while line := file.readline():
+        if not line.endswith(b"\n"):
+            return
         try:
-            if not line.endswith(b"\n"):
-                return
-            event = parse_event(line)
-        except NewerFormat as error:
-            raise UserError(
-                error.fault, f"session {path.parent.name!r}: {error.message}", error.hint
-            ) from None
-        except ValueError:
+            event = parse_log_line(line, path, whole)
+        except DamagedLog:
             if file.read(1):  # not the last line: damage, not a torn write
-                raise UserError(
-                    Fault.CONFIGURATION,
-                    f"the log {str(path)!r} is damaged after byte {whole}",
-                    "Keep a copy, cut the file there, and resume.",
-                ) from None
+                raise
             return
         whole += len(line)
         yield event, line

@@ -12,6 +12,7 @@ from typing import Any
 from agent.app_dirs import Home, make_private_folder
 from agent.events import End, MessageEvent, Prompt, SessionStart, SideCall, Title
 from agent.session.log import read_events
+from agent.session.log_lines import DamagedLog
 from agent.sqlite_cache import connect_with_schema, open_cache
 from sandbox.errors import UserError
 
@@ -109,18 +110,17 @@ def _store_summary(db: sqlite3.Connection, log: Path, mtime: int, size: int) -> 
             str(log),
             mtime,
             size,
-            summary.id,
-            summary.project,
-            summary.parent,
-            summary.title,
-            summary.model,
-            summary.created,
-            summary.updated,
-            summary.steps,
-            summary.cost,
-            summary.outcome,
+            *(_replace_surrogates(each) for each in (summary.id, summary.project, summary.parent)),
+            *(_replace_surrogates(each) for each in (summary.title, summary.model)),
+            *(summary.created, summary.updated, summary.steps, summary.cost),
+            _replace_surrogates(summary.outcome),
         ),
     )
+
+
+def _replace_surrogates(text: str) -> str:
+    """Return a text that SQLite takes."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _summarise_log(log: Path) -> SessionSummary:
@@ -129,7 +129,7 @@ def _summarise_log(log: Path) -> SessionSummary:
     steps = 0
     cost: float | None = None
     outcome = "unfinished"
-    with contextlib.suppress(OSError, UserError):  # a damaged log is listed with its readable part
+    try:
         for event in read_events(log.parent):
             created = created or event.time
             updated = event.time
@@ -147,6 +147,10 @@ def _summarise_log(log: Path) -> SessionSummary:
                         cost = (cost or 0.0) + event.usage.cost
                 case End():
                     outcome = event.outcome
+    except DamagedLog as damage:
+        outcome = f"damaged after byte {damage.start}"
+    except (OSError, UserError):  # of a newer format: listed with what is known of it
+        pass
     return SessionSummary(
         path=log.parent,
         id=log.parent.name,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 from agent.events import (
@@ -20,9 +21,9 @@ from agent.events import (
 )
 from agent.monitor.answers import TurnEnd
 from agent.session.branch_history import History
-from agent.session.log import INTERRUPTED
+from agent.session.log import INTERRUPTED, Session
 from agent.session.log_index import parse_event_id
-from sandbox.process.watchdog import read_death_time
+from sandbox.process.watchdog import read_death_time, stop_death_record
 from sandbox.snapshots.workspace_snapshots import LostObjectError, Snapshots
 from tools.changes.concurrent_changes import ConcurrentChanges
 from tools.changes.session_changes import SessionChanges
@@ -218,6 +219,22 @@ def _snapshot_interrupted_work(
         return snapshots.take_within(found.before, moments, only=found.possible_paths, surely=surely)
     except LostObjectError:  # the content before them is lost
         return snapshots.take()
+
+
+def record_cut_off_work(session: Session, snapshots: Snapshots, marker: Path) -> bool:
+    """Record the snapshot that the end of a process prevented, as far as the changes are certainly its own; return
+    whether there were any. For an undo of a session that is not resumed.
+
+    marker: the session's record of its death, which exists only if it ended while an action was writing
+    """
+    last = next(session.replayed.select_marked_newest_first("snapshot"), None)
+    if not isinstance(last, SnapshotEvent) or last.when != "before":
+        return False
+    moments = (round(last.time * 1e9), read_death_time(marker))
+    tree = snapshots.take_within(last.tree, moments)
+    session.append(SnapshotEvent(tree=tree, when="after"))
+    stop_death_record(marker)
+    return tree != last.tree
 
 
 def apply_undo_event(event: UndoEvent, changes: SessionChanges, as_found: Callable[[str], bool]) -> None:

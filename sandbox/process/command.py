@@ -50,7 +50,8 @@ class Command:
     beside: leader of another command of this sandbox, whose network it shares where networks are separate;
         0 for none
     resident: it runs alongside other commands and our own work, so that changes at guarded paths meanwhile are
-        not its alone: its client audits them
+        not its alone: its client audits them; its client also records the output, as it arrives
+    whole: bytes of each stream that are kept in memory, exactly, for a caller that reads data: no file is written
     """
 
     argv: tuple[str, ...]
@@ -69,6 +70,7 @@ class Command:
     started: Callable[[int], None] | None = None
     beside: int = 0
     resident: bool = False
+    whole: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +78,8 @@ class Capture:
     """Bounded head and tail of a stream.
 
     total: bytes the command wrote in all
-    spill: file with the whole stream, when head and tail do not hold it (moved or deleted by the caller)
+    spill: file with the whole stream, secrets redacted, when head and tail do not hold it (moved or deleted by the
+        caller)
     note: why the spill is missing or incomplete, as a clause; "" when it is complete or not needed
     """
 

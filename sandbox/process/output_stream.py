@@ -22,10 +22,12 @@ _PIPE_READS = 64
 class Stream:
     """One pipe from the child; closed with `stack` at the latest."""
 
-    def __init__(self, spill: Path | None, on_output: OnOutput | None, stack: ExitStack) -> None:
+    def __init__(
+        self, spill: Path | None, on_output: OnOutput | None, stack: ExitStack, head: int = 0
+    ) -> None:
         import asyncio
 
-        self._recorder = Recorder(spill)
+        self._recorder = Recorder(spill, head=head)
         self._on_output = on_output
         self._loop = asyncio.get_running_loop()
         self._read_end, self.write_end = os.pipe()
@@ -51,8 +53,7 @@ class Stream:
         """Close without a result, as on interruption: no output is kept on disk."""
         if self._read_end >= 0:
             self._close()
-            if (spill := self._recorder.finish().spill) is not None:
-                spill.unlink(missing_ok=True)
+            self._recorder.discard()
 
     def _on_readable(self) -> None:
         if self._read() == b"":
@@ -76,4 +77,3 @@ class Stream:
             self._loop.remove_reader(self._read_end)
             os.close(self._read_end)
             self._read_end = -1
-            self._recorder.finish()

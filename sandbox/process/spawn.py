@@ -68,7 +68,9 @@ async def supervise(
 
     started = asyncio.get_running_loop().time()
     with ExitStack() as stack:
-        output = Stream(spill, on_output, stack)
+        if command.whole or command.resident:
+            spill = None
+        output = Stream(spill, on_output, stack, command.whole)
         errors = output if command.stderr == "merge" else Stream(spill, on_output, stack)
         start_watchdog()
         group = stack.enter_context(open_control_group(command.limits))

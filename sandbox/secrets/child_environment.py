@@ -15,7 +15,6 @@ from sandbox.secrets.redaction import (
     find_secrets,
     redact,
     redact_bytes,
-    redact_file,
     redact_values,
 )
 
@@ -30,7 +29,6 @@ __all__ = [
     "list_secret_paths",
     "redact",
     "redact_bytes",
-    "redact_file",
     "redact_values",
 ]
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import string
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -49,7 +47,14 @@ def redact(text: str) -> str:
 def _find_spans(text: str) -> list[Span]:
     if "\x1b" not in text:
         return _find_spans_in_plain(text)
-    # Colours in and around a key do not hide it: the search runs on the text that a person sees.
+    # Colours in and around a key do not hide it. The search runs on the text that a person sees, and once more with
+    # each code as a border: a key begins where its colour begins, whatever is in front of it.
+    bordered = _compile_pattern(_ESCAPE).sub(lambda code: " " * len(code[0]), text)
+    return _merge_spans([*_find_visible_spans(text), *_find_spans_in_plain(bordered)])
+
+
+def _find_visible_spans(text: str) -> list[Span]:
+    """Return the secrets of a text without its codes, as offsets in the text with them."""
     plain: list[str] = []
     starts, shifts = [0], [0]
     shown = length = 0
@@ -75,16 +80,22 @@ _ESCAPE = r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1
 
 def _find_spans_in_plain(text: str) -> list[Span]:
     from sandbox.secrets.known_values import find_own_secrets
-    from sandbox.secrets.secret_patterns import find_known_secrets
+    from sandbox.secrets.pattern_search import find_known_secrets
 
-    apart: list[Span] = []
-    for start, end, kind in sorted(
-        [*find_own_secrets(text), *_find_private_keys(text), *find_known_secrets(text)], key=_span_sort_key
-    ):
+    whole: list[Span] = []
+    for start, end, kind in (*find_own_secrets(text), *_find_private_keys(text), *find_known_secrets(text)):
         while start and text[start - 1] in _WORD:
             start -= 1
         while end < len(text) and text[end] in _WORD:
             end += 1
+        whole.append((start, end, kind))
+    return _merge_spans(whole)
+
+
+def _merge_spans(spans: list[Span]) -> list[Span]:
+    """Return spans in order, those that overlap as one."""
+    apart: list[Span] = []
+    for start, end, kind in sorted(spans, key=_span_sort_key):
         if not apart or start >= apart[-1][1]:
             apart.append((start, end, kind))
         elif end > apart[-1][1]:
@@ -105,32 +116,6 @@ def redact_bytes(content: bytes) -> bytes:
     return redact(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
-def redact_file(path: Path) -> None:
-    """Redact one of our files in place, piece by piece; one without secrets is only read. Raises OSError."""
-    import codecs
-
-    decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
-    redactor, cleaned = Redactor(), path.with_name(f"{path.name}.redacted")
-    changed = False
-    descriptor = os.open(cleaned, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with path.open("rb") as source, os.fdopen(descriptor, "wb") as target:
-            while piece := source.read(_PIECE):
-                target.write(redactor.feed(decode(piece)).encode("utf-8", "surrogateescape"))
-            target.write(
-                (redactor.feed(decode(b"", True)) + redactor.close()).encode("utf-8", "surrogateescape")
-            )
-            changed = redactor.redacted
-        if changed:
-            os.replace(cleaned, path)
-    finally:
-        cleaned.unlink(missing_ok=True)
-
-
-_PIECE = 1 << 20
-"""Bytes of a file that are scanned together."""
-
-
 class Redactor:
     """Redactor of streamed text: a secret split over two pieces is found, and no part of it is released.
 
@@ -139,7 +124,6 @@ class Redactor:
     """
 
     def __init__(self) -> None:
-        self.redacted = False
         self._text = ""
         self._given = 0  # of _text: kept because later text may be a secret only because of it
 
@@ -163,7 +147,6 @@ class Redactor:
             if first < end and behind > shown:
                 parts += [text[shown:first], MARKER]
                 shown = behind
-                self.redacted = True
         given = max(end, shown)
         keep = max(text.rfind("\n", 0, max(given - _CONTEXT, 0)) + 1, given - 2 * _CONTEXT)
         self._text, self._given = text[keep:], given - keep

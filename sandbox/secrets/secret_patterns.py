@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,12 +15,14 @@ class SecretPattern:
     marks: texts of which one occurs in every such secret; if none does, the pattern is not even tried
     pattern: the redacted part is its group "secret", or all of it
     good: a final check of the match, for patterns that ordinary words match too
+    glued: a further check of one directly behind a letter, a digit, `_` or `-`; it gets that character, too
     """
 
     kind: str
     marks: tuple[str, ...]
     pattern: str
     good: Callable[[str], bool] = bool
+    glued: Callable[[str, str], bool] = lambda value, before: True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,49 +44,8 @@ Span = tuple[int, int, str]
 """Start, end and kind."""
 
 
-def find_known_secrets(text: str) -> Iterator[Span]:
-    """Yield the secrets that the tables below know, unordered, possibly overlapping. Time is linear in the text."""
-    for mark, shape in _MARKS:
-        if mark in text:
-            pattern = _compile_pattern(shape.pattern)
-            group = "secret" if "secret" in pattern.groupindex else 0
-            for match in pattern.finditer(text):
-                if shape.good(match[group]):
-                    yield (*match.span(group), shape.kind)
-    if "=" in text or ":" in text:
-        yield from _find_assigned_secrets(text)
-
-
-def _find_assigned_secrets(text: str) -> Iterator[Span]:
-    for match in _compile_pattern(_ASSIGNMENT).finditer(text):
-        before = match.start()
-        name = text[max(before - _LONGEST_NAME, 0) : before].rstrip(_AROUND_NAME).lower().translate(_JOINTS)
-        if not name.endswith(_ENDINGS):
-            continue
-        group = "quoted" if match["quoted"] else "bare"
-        for each in NAMED:
-            fits = name.endswith(each.endings) and each.about in name
-            if fits and _compile_pattern(each.value).fullmatch(match[group]) and each.good(match[group]):
-                yield (*match.span(group), each.kind)
-                break
-
-
-_ASSIGNMENT = (
-    r"[=:][>=]?[ \t]{0,8}(?:"
-    r"""\\?(?P<quote>["'])(?P<quoted>[!#-&(-\[\]-~]{12,400}+)\\?(?P=quote)"""
-    r"|(?P<bare>[A-Za-z0-9+/_.~-]{16,}+={0,2})(?![\w(\[\"']))"
-)
-
-_LONGEST_NAME = 48
-"""Characters before a value that are searched for its name."""
-
-_AROUND_NAME = " \t:\"'\\])"
-
-_JOINTS = dict.fromkeys(map(ord, "_-. "))
-
-
 @cache
-def _compile_pattern(pattern: str) -> re.Pattern[str]:
+def compile_pattern(pattern: str) -> re.Pattern[str]:
     """Compile a pattern when its mark is first seen: compiling all takes long."""
     return re.compile(pattern, re.ASCII)
 
@@ -93,10 +54,10 @@ def is_random_looking(value: str) -> bool:
     """Return whether letters and digits look random: neither words, nor a placeholder, nor a UUID, nor a counter."""
     return (
         len(set(value)) >= LEAST_DIFFERENT
-        and _compile_pattern(_TWO_DIGITS).search(value) is not None
-        and _compile_pattern(_LETTER).search(value) is not None
-        and not _compile_pattern(_UUID).fullmatch(value)
-        and not _compile_pattern(_PLACEHOLDER).search(value)
+        and compile_pattern(_TWO_DIGITS).search(value) is not None
+        and compile_pattern(_LETTER).search(value) is not None
+        and not compile_pattern(_UUID).fullmatch(value)
+        and not compile_pattern(_PLACEHOLDER).search(value)
     )
 
 
@@ -117,7 +78,7 @@ _PLACEHOLDER = (
 
 def _has_varied_characters(value: str) -> bool:
     """Return False for a name made of words: `sk-chasing-dots-animation`."""
-    return len(_compile_pattern(_VARIED).findall(value)) >= 4
+    return len(compile_pattern(_VARIED).findall(value)) >= 4
 
 
 _VARIED = r"[0-9A-Z]"
@@ -125,7 +86,7 @@ _VARIED = r"[0-9A-Z]"
 
 def _is_secret_value(value: str) -> bool:
     """Return whether a value with a secret's name looks random, and not like code."""
-    return is_random_looking(value) and not _compile_pattern(_CODE).search(value)
+    return is_random_looking(value) and not compile_pattern(_CODE).search(value)
 
 
 _CODE = (
@@ -136,15 +97,49 @@ _CODE = (
 )
 
 
-def _define_token(kind: str, mark: str, rest: str, good: Callable[[str], bool] = bool) -> SecretPattern:
-    """Define a secret that begins with a prefix of its own, at the beginning of a word.
-
-    The mark leads the pattern, so that the search runs at the speed of plain text; a lookbehind after it checks
-    the beginning of a word.
-    """
-    return SecretPattern(
-        kind=kind, marks=(mark,), pattern=f"{re.escape(mark)}(?<![\\w-]{re.escape(mark)}){rest}", good=good
+def _has_random_part(value: str, before: str) -> bool:
+    """Return whether a token is unmistakable inside of a word: part of it is no word, number or hash of a word."""
+    return any(
+        len(part) >= _SHORTEST_PART and is_random_looking(part)
+        for part in compile_pattern(r"[A-Za-z0-9]+").findall(value)
     )
+
+
+_SHORTEST_PART = 10
+
+
+def _is_clear_key(value: str, before: str) -> bool:
+    """Return the same for `sk-`, the end of `task-` and `risk-`, which are often followed by a hash."""
+    if compile_pattern(r"sk-(?:ant|proj|or|svcacct|admin|lf|kimi)-").search(value):
+        return True
+    if before not in "aeiouAEIOU":
+        return _has_random_part(value, before)
+    parts = [part for part in compile_pattern(r"[A-Za-z0-9]{20,}").findall(value) if is_random_looking(part)]
+    return any(not part.islower() and not part.isupper() for part in parts)
+
+
+def _is_any(value: str, before: str) -> bool:
+    """Return True: capitals and digits of this length behind such a prefix are nothing else."""
+    return True
+
+
+def _is_never(value: str, before: str) -> bool:
+    """Return False: what precedes makes it another word."""
+    return False
+
+
+def _define_token(
+    kind: str,
+    mark: str,
+    rest: str,
+    good: Callable[[str], bool] = bool,
+    glued: Callable[[str, str], bool] = _has_random_part,
+) -> SecretPattern:
+    """Define a secret that begins with a prefix of its own.
+
+    The prefix leads the pattern, so that the search runs at the speed of plain text.
+    """
+    return SecretPattern(kind=kind, marks=(mark,), pattern=f"{re.escape(mark)}{rest}", good=good, glued=glued)
 
 
 _WORD = r"[A-Za-z0-9_-]"
@@ -152,7 +147,11 @@ _WORD = r"[A-Za-z0-9_-]"
 TOKENS: tuple[SecretPattern, ...] = (
     # Models
     _define_token(
-        "OpenAI, Anthropic, DeepSeek or OpenRouter key", "sk-", _WORD + "{20,}", _has_varied_characters
+        "OpenAI, Anthropic, DeepSeek or OpenRouter key",
+        "sk-",
+        _WORD + "{20,}",
+        _has_varied_characters,
+        _is_clear_key,
     ),
     _define_token("Google API key", "AIza", _WORD + "{35}"),
     _define_token("Google API key", "AQ.Ab", _WORD + "{30,}"),
@@ -189,7 +188,7 @@ TOKENS: tuple[SecretPattern, ...] = (
     _define_token("Postman key", "PMAK-", "[a-f0-9]{24}-[a-f0-9]{34}"),
     # Clouds
     *(
-        _define_token("AWS access key", each, "[A-Z0-9]{16}(?![A-Za-z0-9])")
+        _define_token("AWS access key", each, "[A-Z0-9]{16}(?![A-Z0-9])", glued=_is_any)
         for each in ("AKIA", "ASIA", "ABIA", "ACCA")
     ),
     _define_token("AWS Bedrock key", "ABSK", "[A-Za-z0-9+/]{60,}={0,2}"),
@@ -209,7 +208,6 @@ TOKENS: tuple[SecretPattern, ...] = (
     _define_token("Fly.io token", "fm2_", "[A-Za-z0-9+/=_-]{60,}"),
     _define_token("Tailscale key", "tskey-", r"[a-z]+-[A-Za-z0-9-]{20,}"),
     # People and money
-    *(_define_token("Slack token", f"xox{each}-", "[A-Za-z0-9-]{10,}") for each in "abceoprs"),
     _define_token("Slack token", "xapp-", r"\d-[A-Z0-9]+-\d+-[A-Za-z0-9]{20,}"),
     SecretPattern(
         kind="Slack webhook",
@@ -227,10 +225,15 @@ TOKENS: tuple[SecretPattern, ...] = (
         pattern=r"[MNO](?<![\w-][MNO])[A-Za-z0-9_-]{23,27}+\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?![\w-])",
         good=is_random_looking,
     ),
+    SecretPattern(  # the number of a user in base64: unmistakable inside of a word
+        kind="Discord token",
+        marks=(".",),
+        pattern=r"(?:[MNO][DTjz][AEIMQUYcgk][w-z0-5]){5}[A-Za-z0-9_-]{3,8}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}",
+    ),
     SecretPattern(
         kind="Telegram token", marks=(":AA",), pattern=r":(?<=\d{8}:)(?P<secret>AA[A-Za-z0-9_-]{33})(?![\w-])"
     ),
-    _define_token("Twilio key", "SK", "[0-9a-f]{32}(?![A-Za-z0-9])"),
+    _define_token("Twilio key", "SK", "[0-9a-f]{32}(?![0-9a-f])"),
     _define_token("SendGrid key", "SG.", r"[A-Za-z0-9_-]{20,24}\.[A-Za-z0-9_-]{39,50}"),
     *(
         _define_token("Stripe key", f"{who}_{where}_", "[A-Za-z0-9]{16,}", is_random_looking)
@@ -239,14 +242,14 @@ TOKENS: tuple[SecretPattern, ...] = (
     ),
     _define_token("Stripe webhook secret", "whsec_", "[A-Za-z0-9+/=]{24,}"),
     *(_define_token("Shopify token", f"shp{each}_", "[a-fA-F0-9]{32}") for each in ("at", "ca", "pa", "ss")),
-    _define_token("Square token", "EAAA", _WORD + "{60}(?![A-Za-z0-9_-])", is_random_looking),
+    _define_token("Square token", "EAAA", _WORD + "{60}(?![A-Za-z0-9_-])", is_random_looking, _is_never),
     _define_token("Square secret", "sq0csp-", _WORD + "{43}"),
     SecretPattern(
         kind="Mailchimp key",
         marks=tuple(f"-us{digit}" for digit in range(1, 10)),
-        pattern=r"(?<!\w)[0-9a-f]{32}-us\d{1,2}(?!\w)",
+        pattern=r"[0-9a-f]{32}-us\d{1,2}(?!\w)",
     ),
-    _define_token("Mailgun key", "key-", "[0-9a-f]{32}(?![A-Za-z0-9])"),
+    _define_token("Mailgun key", "key-", "[0-9a-f]{32}(?![0-9a-f])", glued=_is_never),
     _define_token("New Relic key", "NRAK-", "[A-Z0-9]{27}"),
     _define_token("Grafana token", "glsa_", "[A-Za-z0-9]{32}_[a-fA-F0-9]{8}"),
     _define_token("Grafana token", "glc_", "[A-Za-z0-9+/]{32,}={0,2}"),
@@ -260,7 +263,7 @@ TOKENS: tuple[SecretPattern, ...] = (
     SecretPattern(
         kind="JSON web token",
         marks=("eyJ",),
-        pattern=r"eyJ(?<![\w-]eyJ)[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]{10,}",
+        pattern=r"eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]{10,}",
     ),
 )
 """Texts that are secrets by themselves, wherever they occur."""
@@ -281,6 +284,7 @@ _NO_PASSWORDS = {
 }
 
 IN_CONTEXT: tuple[SecretPattern, ...] = (
+    SecretPattern(kind="Slack token", marks=("xox",), pattern="xox[abceoprs]-[A-Za-z0-9-]{10,}"),
     SecretPattern(
         kind="Azure key",
         marks=("AccountKey=", "SharedAccessKey=", "SharedAccessSignature"),
@@ -316,11 +320,9 @@ IN_CONTEXT: tuple[SecretPattern, ...] = (
         good=_is_secret_value,
     ),
 )
-"""Texts that are secrets because of the text before them; only the value is redacted."""
+"""Texts that are secrets because of the text before them, of which only the value is redacted, and short ones."""
 
 SHAPES = (*TOKENS, *IN_CONTEXT)
-
-_MARKS = tuple((mark, shape) for shape in SHAPES for mark in shape.marks)
 
 NAMED: tuple[NamedSecret, ...] = (
     NamedSecret(
@@ -328,7 +330,7 @@ NAMED: tuple[NamedSecret, ...] = (
         endings=("secretaccesskey", "secretkey", "sessiontoken", "secret"),
         about="aws",
         value="[A-Za-z0-9/+]{40}|[A-Za-z0-9/+]{200,}={0,2}",
-        good=lambda value: _compile_pattern(_VARIED).search(value) is not None,
+        good=lambda value: compile_pattern(_VARIED).search(value) is not None,
     ),
     NamedSecret(kind="AWS secret key", endings=("secretaccesskey",), value="[A-Za-z0-9/+]{40}"),
     NamedSecret(kind="Heroku key", endings=("key", "token", "heroku"), about="heroku", value=_UUID),
@@ -353,5 +355,3 @@ NAMED: tuple[NamedSecret, ...] = (
     ),
 )
 """Not every key: a sort key, a cache key and a public key are not secret."""
-
-_ENDINGS = tuple({ending for each in NAMED for ending in each.endings})

@@ -14,6 +14,10 @@ _RULES = ".gitignore"
 """A changed file of this name shows or hides files that were not touched."""
 
 
+_PATIENCE = 0.2
+"""Seconds that the end of an interrupted turn may take longer."""
+
+
 @dataclass(slots=True)
 class Span:
     """Snapshots before and after an action that may write; "" until taken."""
@@ -36,9 +40,15 @@ class SnapshotSpans:
         self._log = log
         self._tree = ""
         self._writing = False  # something may have been written since the last snapshot
+        self._pending: asyncio.Task[str] | None = (
+            None  # the snapshot of an interrupted action, still being taken
+        )
 
     async def begin(self, span: Span, snapshots: Snapshotter) -> None:
         """Record the snapshot before an action."""
+        if self._pending is not None:
+            self._record_tree(await self._pending, "after")
+            self._pending = None
         span.before = await asyncio.to_thread(snapshots.take)
         self._record_tree(span.before, "before")
         self._writing = True
@@ -52,10 +62,18 @@ class SnapshotSpans:
         self._clear_writing()
 
     async def end_interrupted(self, snapshots: Snapshotter) -> None:
-        """Record the snapshot after an action that was interrupted, if it may have written."""
-        if self._writing:
-            tree = await asyncio.to_thread(snapshots.take)
-            self._record_tree(tree, "after")
+        """Record the snapshot after an action that was interrupted, if it may have written.
+
+        Nobody who pressed Ctrl-C waits for a large one: it is recorded before the next action. If the session ends
+        first, an undo or a resume goes by the time at which this process ended, as after a kill.
+        """
+        if not self._writing:
+            return
+        if self._pending is None:
+            self._pending = asyncio.create_task(asyncio.to_thread(snapshots.take))
+        if (await asyncio.wait([self._pending], timeout=_PATIENCE))[0]:
+            task, self._pending = self._pending, None
+            self._record_tree(task.result(), "after")
             self._clear_writing()
 
     def _clear_writing(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from sandbox.secrets.child_environment import redact
 from tools.changes.file_versions import diff_sequences
 
 MAX_LINE = 500
@@ -143,13 +144,18 @@ def count_diff_lines(diff: str) -> tuple[int, int]:
 
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n|\Z)")
 
 
 def strip_terminal_codes(output: str) -> str:
-    """Return terminal output without colour codes, and progress lines only in their last state."""
-    text = _ESCAPES.sub("", output)
-    return _OVERWRITTEN.sub("", text.replace("\r\n", "\n")) if "\r" in text else text
+    """Return terminal output without colour codes, and progress lines only in their last state.
+
+    Secrets are redacted first: codes around a key are the border that shows where it begins.
+    """
+    text = _ESCAPES.sub("", redact(output)) if "\x1b" in output else output
+    if "\r" not in text:
+        return text
+    lines = text.replace("\r\n", "\n").split("\n")
+    return "\n".join(line[line.rfind("\r", 0, len(line) - 1) + 1 :] if line else line for line in lines)
 
 
 def join_names(names: Sequence[str], limit: int) -> str:

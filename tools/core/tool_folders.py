@@ -19,3 +19,8 @@ class ToolFolders:
     cache: Path
     shared: Path | None = None
     saved_functions: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def reports(self) -> Path:
+        """Folder in which test runners write, one folder a run."""
+        return self.cache / "reports"

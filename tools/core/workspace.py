@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from tools.session.session_history import SessionHistory
 
 
+AT_WORK = "at-work"
+"""File in a session's folder that exists while a writing action runs."""
+
+
 @dataclass(slots=True, kw_only=True)
 class PlanItem:
     text: str
@@ -98,4 +102,11 @@ class Workspace:
     @property
     def at_work_marker(self) -> Path:
         """File that exists while a writing action runs; dates it after a kill (sandbox.process.watchdog)."""
-        return self.artifacts.folder.parent / "at-work"
+        return self.artifacts.folder.parent / AT_WORK
+
+    def remove_leftovers(self) -> None:
+        """Remove the output that a killed process of this session left half-written: streams and test reports."""
+        import shutil
+
+        self.artifacts.remove_leftovers()
+        shutil.rmtree(self.folders.reports, ignore_errors=True)

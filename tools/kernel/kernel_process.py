@@ -382,5 +382,8 @@ class KernelProcess:
 
     def _discard_output(self) -> None:
         """Discard output that is not shown, and remove its file."""
-        if (spill := self._finish_output().spill) is not None:
-            spill.unlink(missing_ok=True)
+        for _ in range(_DRAINED if self._output >= 0 else 0):
+            if not self._read_chunk():
+                break
+        self._recorder.discard()
+        self._recorder = Recorder(self._at.artifacts.folder, KEPT)

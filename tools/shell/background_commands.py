@@ -175,8 +175,7 @@ class BackgroundCommand:
     async def close(self) -> None:
         """Stop the command, and discard its unread output."""
         await self.stop("the session ended, or its mode was changed")
-        if (spill := self._recorder.finish().spill) is not None:
-            spill.unlink(missing_ok=True)
+        self._recorder.discard()
 
     def _set_leader(self, leader: int) -> None:
         self.leader = leader
@@ -192,8 +191,6 @@ class BackgroundCommand:
             self._ended = await self._at.sandbox.run(command, None if self.terminal else self._record_output)
             if self._ended.ended == "timeout":
                 self.why = "it ran for half a day"
-            if self._ended.stdout.spill is not None:  # `read_new_output` has collected the output
-                self._ended.stdout.spill.unlink(missing_ok=True)
             if self.terminal and self._ended.stdout.total:  # written before it had its terminal
                 self._record_output(self._ended.stdout.head)
         except UserError as error:  # it cannot be started

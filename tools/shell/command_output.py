@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sandbox.process.command import Capture
+from sandbox.secrets.child_environment import redact
+from tools.core.artifacts import OUTPUT_BUDGET, BudgetSpent
 from tools.core.surroundings import Surroundings
 from tools.core.text import clip, format_size, strip_terminal_codes
 from tools.core.untrusted_output import escape_lookalikes, format_note
@@ -24,13 +26,13 @@ class ShapedOutput:
 
 def shape_output(at: Surroundings, capture: Capture, *, budget: int, keep: bool = False) -> ShapedOutput:
     """Truncate an output to `budget` characters. `keep`: store it even if it fits, for later questions."""
-    text = strip_terminal_codes(capture.text()).rstrip("\n")
+    text = strip_terminal_codes(redact(capture.text())).rstrip("\n")
     fits = not capture.omitted_bytes and len(text) <= budget
-    ref = _store_output(at, capture) if (not fits or keep) and capture.total else ""
+    ref, note = _store_output(at, capture) if (not fits or keep) and capture.total else ("", "")
     if fits:
         return ShapedOutput(text=_clip_lines(text), ref=ref)
     head, tail = (
-        strip_terminal_codes(part.decode("utf-8", "replace")) for part in (capture.head, capture.tail)
+        strip_terminal_codes(redact(part.decode("utf-8", "replace"))) for part in (capture.head, capture.tail)
     )
     if not capture.omitted_bytes:
         head = tail = text
@@ -39,7 +41,7 @@ def shape_output(at: Surroundings, capture: Capture, *, budget: int, keep: bool 
     missing = capture.total - len(first.encode()) - len(last.encode())
     next_line = first.count("\n") + 1
     how = f'recall(ref="{ref}", start={next_line}) shows it' if ref else "not kept"
-    how = f"{how}; {capture.note}" if capture.note else how
+    how = f"{how}; {note}" if note else how
     cut = format_note(f"{format_size(max(missing, 0))} cut: {how}")
     return ShapedOutput(text=f"{_clip_lines(first)}{cut}\n{_clip_lines(last)}", ref=ref)
 
@@ -61,13 +63,16 @@ def make_progress_callback(
     return on_output
 
 
-def _store_output(at: Surroundings, capture: Capture) -> str:
+def _store_output(at: Surroundings, capture: Capture) -> tuple[str, str]:
+    """Return the reference of the kept output, "" if it is not, and a clause on what is missing of it."""
     try:
         if capture.spill is not None:
-            return at.artifacts.adopt(capture.spill)
-        return "" if capture.omitted_bytes else at.artifacts.save(capture.head + capture.tail)
+            return at.artifacts.adopt(capture.spill), capture.note
+        return "" if capture.omitted_bytes else at.artifacts.save(capture.head + capture.tail), capture.note
+    except BudgetSpent:
+        return "", f"the session's outputs fill their {OUTPUT_BUDGET >> 20} MiB"
     except OSError:  # disk full: the result matters more than the copy of its output
-        return ""
+        return "", capture.note
 
 
 def _trim_partial_line(text: str, *, from_start: bool) -> str:

@@ -118,7 +118,7 @@ def _build_command(
 
 
 def _create_report_folder(at: Workspace) -> Path:
-    parent = at.folders.cache / "reports"
+    parent = at.folders.reports
     create_private_folder(parent)
     return Path(tempfile.mkdtemp(dir=parent))
 

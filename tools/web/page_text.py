@@ -7,7 +7,7 @@ from email.message import Message
 from importlib.util import find_spec
 from pathlib import Path
 
-from sandbox.fs.regular_file import SOURCE, read_regular_file
+from sandbox.fs.regular_file import SOURCE
 from sandbox.process.command import Command, Limits, Sandbox
 from tools.core.surroundings import Surroundings
 from tools.web.page_request import PageAnswer, RequestFailed
@@ -58,23 +58,15 @@ async def _convert(at: Surroundings, kind: str, content: bytes, address: str) ->
             scope="read-only",
             readable=(CONVERTER, *map(Path, folders)),
             limits=Limits(memory=1 << 30, processes=64),
+            whole=SOURCE,
         )
     )
-    spill = done.stdout.spill
-    try:
-        whole = done.stdout.head + done.stdout.tail
-        if spill is not None:
-            whole = read_regular_file(spill, SOURCE) or b""
-    finally:
-        for each in (spill, done.stderr.spill):
-            if each is not None:
-                each.unlink(missing_ok=True)
     if done.ended == "timeout":
         raise RequestFailed(f"its {kind.upper()} could not be read within {SECONDS:g} s")
     if done.returncode != 0:
         reason = done.stderr.text().strip().rpartition("\n")[2]
         raise RequestFailed(f"its {kind.upper()} could not be read: {reason[:200]}")
-    return whole.decode("utf-8", "replace")
+    return done.stdout.head.decode("utf-8", "replace")
 
 
 def _choose_sandbox(at: Surroundings) -> Sandbox:
@@ -83,7 +75,7 @@ def _choose_sandbox(at: Surroundings) -> Sandbox:
         return at.sandbox
     from sandbox.backends.unconfined import Unconfined
 
-    return Unconfined(at.root, spill=at.artifacts.folder.parent)
+    return Unconfined(at.root)
 
 
 def _find_library(name: str) -> Path:

@@ -22,7 +22,7 @@ from agent.evaluation.suites.source_folder import GitHistory
 from agent.evaluation.tasks.folder_files import write_contents
 from sandbox.fs.regular_file import SOURCE
 from sandbox.fs.untrusted_file import read_workspace_file
-from sandbox.secrets.secret_patterns import find_known_secrets
+from sandbox.secrets.pattern_search import find_known_secrets
 from tools.testing.python import VENVS
 
 if TYPE_CHECKING:

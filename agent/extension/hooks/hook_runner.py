@@ -23,6 +23,7 @@ from agent.turn.runtime import Runtime
 from sandbox.errors import UserError
 from sandbox.policy.decision import Mode
 from sandbox.process.command import Command, Sandbox
+from sandbox.process.output_capture import HEAD
 from sandbox.secrets.child_environment import redact
 
 _JUDGE = """A hook of a coding agent asks you. Answer with JSON alone: {"ok": true} or {"ok": false, "reason": "…"}."""
@@ -64,7 +65,7 @@ async def _run_command(runtime: Runtime, hook: HookDefinition, given: Mapping[st
         from sandbox.backends.unconfined import Unconfined
 
         # The user could run the same program in another shell; notices, for one, need the desktop.
-        sandbox = Unconfined(root, spill=runtime.session.folder)
+        sandbox = Unconfined(root)
         env = {**os.environ, **env}
     elif sandbox.name == "unconfined":
         return build_failure(hook, "it runs in a sandbox only, and this session has none")
@@ -85,11 +86,9 @@ async def _run_command(runtime: Runtime, hook: HookDefinition, given: Mapping[st
             scope="read-only" if runtime.policy.mode is Mode.READ_ONLY else "workspace",
             readable=readable,
             writable=writable,
+            whole=HEAD,
         )
     )
-    for each in (done.stdout, done.stderr):
-        if each.spill is not None:
-            each.spill.unlink(missing_ok=True)
     if done.ended == "timeout":
         return build_failure(hook, f"it took more than {hook.timeout:g} s")
     return parse_answer(hook, done.returncode, redact(done.stdout.text()), redact(done.stderr.text()))

@@ -29,6 +29,9 @@ MOST_OUTPUT = 2_000
 SCRIPT_SECONDS = 60.0
 """For one run of a script over some files: it changes text."""
 
+MOST_SCRIPT_OUTPUT = 32 << 20
+"""Bytes of the new texts of a script; what it prints beyond is no answer."""
+
 _RUNNER = """
 import json, sys
 given = json.load(sys.stdin)
@@ -105,18 +108,14 @@ async def run_script(at: Workspace, script: str, texts: dict[str, str]) -> dict[
             timeout=SCRIPT_SECONDS,
             stderr="separate",
             scope="read-only",
+            whole=MOST_SCRIPT_OUTPUT,
         )
     )
     if completed.ended != "exited" or completed.returncode != 0:
         return completed.stderr.text().strip().rpartition("\n")[2] or _describe_end(completed)
     whole = completed.stdout
-    if whole.omitted_bytes and whole.spill is not None:
-        output = await asyncio.to_thread(whole.spill.read_bytes)
-        whole.spill.unlink(missing_ok=True)
-    else:
-        output = whole.head + whole.tail
     try:
-        found = json.loads(output)
+        found = json.loads(whole.head + whole.tail)
     except ValueError:
         return "it prints"
     if not isinstance(found, dict) or not all(isinstance(found.get(path), str) for path in texts):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.process.command import Command, Limits, Sandbox
+from sandbox.process.output_capture import HEAD
 
 WORKER = Path(__file__).with_name("program_worker.py")
 
@@ -99,10 +100,7 @@ class ProgramRunner:
         """Run one program on every input."""
         started = time.monotonic()
         output = _BoundedOutput()
-        done = await self.sandbox.run(self._build_command(program, calls, checks), output.add)
-        for capture in (done.stdout, done.stderr):
-            if capture.spill is not None:
-                capture.spill.unlink(missing_ok=True)
+        await self.sandbox.run(self._build_command(program, calls, checks), output.add)
         seconds = time.monotonic() - started
         self.runs += 1
         self.seconds += seconds
@@ -141,6 +139,7 @@ class ProgramRunner:
             scope="read-only",
             readable=shown,
             limits=Limits(memory=limits.memory, total_memory=2 * limits.memory, processes=32, open_files=256),
+            whole=HEAD,
         )
 
 

@@ -309,9 +309,9 @@ def continue_turn(
 
 
 def _run_prompt(invocation: Invocation, prompt: str | None, output: str) -> int:
-    import asyncio
+    from sandbox.process.bounded_end import run_loop
 
-    return asyncio.run(_run_turn(invocation, prompt, output))
+    return run_loop(_run_turn(invocation, prompt, output))
 
 
 async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> int:

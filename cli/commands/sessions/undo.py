@@ -177,8 +177,10 @@ def _find_session(
 ) -> tuple[Path, Path, Timeline] | None:
     """Return (workspace, session folder, timeline) of the newest session for which `able` holds."""
     from agent.session.log import read_events
+    from agent.session.log_lines import DamagedLog
     from agent.session.session_starter import check_own_files
     from agent.session.undo import Timeline
+    from tools.core.workspace import AT_WORK
 
     root, _ = find_workspace_root(folder, need_git=False)
     home = Home.from_environment()
@@ -186,14 +188,41 @@ def _find_session(
     for place in named or _list_session_folders(home, root):
         try:
             check_own_files(place, root)
+            if (place / AT_WORK).exists():
+                _record_cut_off_work(home, root, place, place / AT_WORK)
             timeline = Timeline.from_events(read_events(place))
         except FileNotFoundError:
             raise UserError(
                 Fault.USAGE, f"no session {place.name!r} in this project", "List them: patchwright sessions"
             ) from None
+        except DamagedLog as damage:
+            if named:
+                raise
+            print(sanitize_text(f"patchwright: left out: {damage.message}"), file=sys.stderr)
+            continue
         if able(timeline):
             return root, place, timeline
     return None
+
+
+def _record_cut_off_work(home: Home, root: Path, place: Path, marker: Path) -> None:
+    """Record what a session's last action had done when its process ended."""
+    from agent.session.log import Session
+    from agent.turn.resume import record_cut_off_work
+    from sandbox.snapshots.workspace_snapshots import LostObjectError, Snapshots
+
+    try:
+        log = Session.open(place)
+    except UserError:  # its process has not ended
+        return
+    snapshots = Snapshots(root, home.get_project_folder(root) / "snapshots")
+    try:
+        record_cut_off_work(log, snapshots, marker)
+    except LostObjectError:  # the state before it is lost, so there is nothing to go back to
+        return
+    finally:
+        snapshots.close()
+        log.close()
 
 
 def _list_session_folders(home: Home, root: Path) -> list[Path]:

@@ -26,14 +26,12 @@ async def run_shell_command(chat: Conversation, command: str) -> None:
     runtime = chat.runtime
     chat.front.show_activity(sanitize_text(command).replace("\n", " "))
     # Not in the session's sandbox: the user could run the same command in another shell.
-    sandbox = Unconfined(runtime.workspace.root, spill=runtime.session.folder)
+    sandbox = Unconfined(runtime.workspace.root)
     bash = require_own_program("bash", runtime.workspace.root)
     done = await sandbox.run(
         Command(argv=(bash, "-c", command), cwd=runtime.workspace.root, timeout=3600, env=dict(os.environ)),
         lambda chunk: chat.view.show_progress(_get_last_line(chunk)),
     )
-    if done.stdout.spill is not None:
-        done.stdout.spill.unlink(missing_ok=True)
     output = strip_terminal_codes(done.stdout.text()).rstrip("\n")
     lines = sanitize_text(output).split("\n") if output else []
     if len(lines) > SHOWN_LINES:

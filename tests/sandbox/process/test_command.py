@@ -146,7 +146,7 @@ def test_cancelling_leaves_no_output_on_the_disk(workspace: Path, tmp_path: Path
         command = Command(argv=("/bin/sh", "-c", script), cwd=workspace)
         task = asyncio.create_task(make("unconfined", workspace, spill).run(command, count))
         await spilled.wait()
-        assert list(spill.iterdir())
+        assert spill.is_dir()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

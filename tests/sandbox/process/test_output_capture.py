@@ -67,6 +67,55 @@ def test_the_file_stops_growing_at_its_limit_and_the_note_says_so(
     assert kept.note == "only the first 1 MiB of the output were kept"
 
 
+KEY = b"ghp_aB3dE5fG7hJ9kL2mN4pQ6rS8tU1vW3xY5zA7"
+
+
+@pytest.mark.parametrize("size", [1, 17, 4096, 65536, 1 << 20])
+def test_no_secret_reaches_the_file_however_the_stream_is_cut(tmp_path: Path, size: int) -> None:
+    line = b"step 12 of 400\xff " + KEY + b" done\r\n"
+    whole = b"x" * (HEAD + TAIL) + line * 40
+    recorder = Recorder(tmp_path)
+    recorder.feed(whole[: HEAD + TAIL])
+    for at in range(HEAD + TAIL, len(whole), size):
+        recorder.feed(whole[at : at + size])
+    kept = recorder.finish()
+    assert kept.spill is not None
+    # The first key is glued to the filling: it takes the whole word with it.
+    assert kept.spill.read_bytes() == whole.replace(KEY, b"[redacted]")
+    assert kept.tail.endswith(KEY + b" done\r\n")  # in memory the stream is exact
+
+
+def test_an_unfinished_file_has_no_name(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "spill")
+    recorder.feed(b"y\n" * (1 << 20))
+    assert list((tmp_path / "spill").iterdir()) == []  # where the file system has such files, as here
+    kept = recorder.finish()
+    assert list((tmp_path / "spill").iterdir()) == [kept.spill]
+    assert recorder.finish().spill == kept.spill
+    recorder.discard()
+    assert list((tmp_path / "spill").iterdir()) == []
+
+
+def test_where_every_file_has_a_name_only_redacted_text_is_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(output_capture.os, "O_TMPFILE")
+    recorder = Recorder(tmp_path / "spill")
+    recorder.feed((b"line " + KEY + b"\n") * 4000)
+    (left,) = (tmp_path / "spill").iterdir()
+    assert KEY not in left.read_bytes()
+    output_capture.remove_abandoned_spills(tmp_path / "spill")
+    assert list((tmp_path / "spill").iterdir()) == []
+
+
+def test_data_for_us_is_kept_exactly_and_in_memory(tmp_path: Path) -> None:
+    recorder = Recorder(None, head=1 << 20)
+    whole = KEY * 8000
+    recorder.feed(whole)
+    kept = recorder.finish()
+    assert (kept.head + kept.tail, kept.spill) == (whole, None)
+
+
 @contextmanager
 def no_file_larger_than(size: int) -> Iterator[None]:
     """The kernel refuses the write, as on a full disk."""

@@ -23,6 +23,9 @@ CALL = 2.0
 SLACK = 60.0
 """Wall seconds of a whole run beyond its calls: a busy machine starts Python slowly."""
 
+_MOST_OUTPUT = 32 << 20
+"""Bytes of answers that are read."""
+
 Answer = Mapping[str, Any]
 """{"value": …} or {"error": …}."""
 
@@ -75,7 +78,6 @@ def compute_answers(
     from sandbox.process.command import Command
 
     task = {"text": text, "entry": entry, "inputs": list(inputs), "seconds": seconds}
-    output = bytearray()
     done = asyncio.run(
         at.sandbox.run(
             Command(
@@ -87,15 +89,12 @@ def compute_answers(
                 stderr="separate",
                 scope="read-only",
                 readable=(JUDGE, DRAWN),
-            ),
-            output.extend,
+                whole=_MOST_OUTPUT,
+            )
         )
     )
-    for capture in (done.stdout, done.stderr):
-        if capture.spill is not None:
-            capture.spill.unlink(missing_ok=True)
     found: list[Answer] = []
-    for line in output.decode("utf-8", "replace").splitlines()[: len(inputs)]:
+    for line in done.stdout.head.decode("utf-8", "replace").splitlines()[: len(inputs)]:
         try:
             answer = json.loads(line)
         except ValueError:  # the last line of a program that was killed

@@ -15,6 +15,7 @@ from typing import Any
 from sandbox.errors import UserError
 from sandbox.fs.private_files import write_private_file
 from sandbox.process.command import Command, Completed, Limits
+from sandbox.process.output_capture import HEAD
 from tools.core.workspace import Workspace
 from tools.repair.engine.validation.budget_clock import JOBS, LONGEST, BudgetClock
 from tools.shell.environment import python_environment
@@ -197,6 +198,7 @@ class WorkerProcess:
             readable=(WORKER,),
             writable=(self.folder,),
             limits=Limits(),
+            whole=HEAD,
         )
         try:
             done = await self._at.sandbox.run(command, self._receive_output)
@@ -221,6 +223,3 @@ class WorkerProcess:
 
     def _note_end(self, done: Completed) -> None:
         self.output = done.stderr.text()[-2000:]
-        for capture in (done.stdout, done.stderr):
-            if capture.spill is not None:
-                capture.spill.unlink(missing_ok=True)
