@@ -14,6 +14,7 @@ from agent.app_dirs import make_private_folder
 from agent.model.protocol import Image
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import write_private_file
+from tools.core.untrusted_output import mask_foreign_text
 
 FOLDER = "images"
 """Folder next to the log; each file is named by its content."""
@@ -35,8 +36,6 @@ _MENTION = re.compile(
     r"(?<![^\s(])@(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+?\.(?:png|jpe?g|gif|webp)))(?![\w/.])", re.IGNORECASE
 )
 _DATA = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,([A-Za-z0-9+/]{40,}={0,2})")
-_PIPED = "\n\n<stdin>"
-"""Separator before text piped into the prompt, from which nothing is attached."""
 
 
 def attach_images(prompt: str, root: Path, session: Path) -> tuple[str, list[str]]:
@@ -46,9 +45,9 @@ def attach_images(prompt: str, root: Path, session: Path) -> tuple[str, list[str
     contained as a data URL, which the text replaces by `[image 1]`. Raises UserError for one too large, or
     too many.
     """
-    typed, mark, piped = prompt.partition(_PIPED)
     names: list[str] = []
-    for match in _MENTION.finditer(typed):
+    own = mask_foreign_text(prompt)  # from texts of others nothing is attached
+    for match in _MENTION.finditer(own):
         path = Path(match[1] or match[2] or match[3])
         if (content := _read_image_file(root, path)) is not None:
             names.append(_store_image(content, session, str(path)))
@@ -63,10 +62,13 @@ def attach_images(prompt: str, root: Path, session: Path) -> tuple[str, list[str
         names.append(_store_image(content, session, "the pasted image"))
         return f"[image {len(names)}]"
 
-    typed = _DATA.sub(replace_data_url, typed)
+    parts, end = [], 0
+    for match in _DATA.finditer(own):
+        parts += [prompt[end : match.start()], replace_data_url(match)]
+        end = match.end()
     if len(names) > MOST:
         raise UserError(Fault.USAGE, f"{len(names)} images in one prompt", f"Give at most {MOST} at a time.")
-    return typed + mark + piped, list(dict.fromkeys(names))
+    return "".join([*parts, prompt[end:]]), list(dict.fromkeys(names))
 
 
 def defuse_mentions(text: str) -> str:

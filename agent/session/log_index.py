@@ -202,7 +202,16 @@ def load_index(log: Path, file: BinaryIO) -> LogIndex:
         start, end = found.get_span(found.count)
         file.seek(start)
         line = file.read(end - start)
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError):
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        RecursionError,
+        OverflowError,
+    ):
         return LogIndex(path)
     fits = len(line) == end - start and line.endswith(b"\n") and zlib.crc32(line) == state["check"]
     return found if fits else LogIndex(path)

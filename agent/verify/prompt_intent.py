@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-_FOREIGN = re.compile(r"<stdin>.*?</stdin>|```.*?(?:```|\Z)|^  \| [^\n]*", re.DOTALL | re.MULTILINE)
-"""Piped input, code blocks and quoted output: material, not part of the request."""
+from tools.core.untrusted_output import remove_foreign_text
+
+_FOREIGN = re.compile(r"```.*?(?:```|\Z)|^  \| [^\n]*", re.DOTALL | re.MULTILINE)
+"""Code blocks and quoted output: material, not part of the request."""
 
 _CLAUSE_END = re.compile(r"[.!?;:](?=\s|$)|[\n,()—–]|\s-+\s|\b(?:and|then|but|also)\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|\n")
@@ -141,7 +143,7 @@ def asks_for_passing_tests(prompt: str) -> bool:
 def list_named_tests(prompt: str, tests: Collection[str]) -> set[str] | None:
     """Return those of some tests, by their ids, that a prompt names by file, class or function; None if it names no
     test."""
-    named = set(_TEST_NAME.findall(prompt))
+    named = set(_TEST_NAME.findall(remove_foreign_text(prompt)))
     return {each for each in tests if named & _split_test_id(each)} if named else None
 
 
@@ -174,8 +176,8 @@ def asks_to_change_tests(prompts: Sequence[str]) -> bool:
 
 
 def remove_quoted_text(prompt: str) -> str:
-    """Return a prompt without piped input, code blocks and quoted output, which are no part of the request."""
-    return _FOREIGN.sub("\n", prompt).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    """Return a prompt without texts of others, code blocks and quoted output, which are no part of the request."""
+    return _FOREIGN.sub("\n", remove_foreign_text(prompt)).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
 
 
 def _split_test_id(name: str) -> set[str]:

@@ -18,6 +18,7 @@ from agent.verify.gaming.turn_trace import TurnTrace
 from agent.verify.suite_evidence import list_modified_files, read_current_content
 from agent.verify.verdict import Claim, Verdict
 from tools.core.action_guard import BegunAction
+from tools.core.untrusted_output import remove_foreign_text
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -66,9 +67,9 @@ class WeakenedTests:
         self.trace.handle_event(event)
         match event:
             case Prompt():
-                self._prompts = [event.text]
+                self._prompts = [remove_foreign_text(event.text)]
             case Steer() if event.by == "person":
-                self._prompts.append(event.text)
+                self._prompts.append(remove_foreign_text(event.text))
             case ActionEvent() if event.effect == "git":
                 self._commits.add(event.call)
             case ObservationEvent():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agent.events import ActionEvent, End, Event, ObservationEvent
 from cli.detached.log_tail import LogTail
+from tools.core.untrusted_output import quote_words
 
 SKIPPED = frozenset(("__pycache__", "node_modules", "target", "build", "dist"))
 """Folders that tools write into whenever they run; those with a leading dot are skipped, too."""
@@ -103,8 +104,8 @@ class FileWatch:
             self._own, self._last = None, self._seen
 
     def format_prompt(self, prompt: str) -> str:
-        """Return the prompt with `{files}` replaced by the changed ones."""
-        return prompt.replace("{files}", " ".join(self.changed[:MOST_NAMED]))
+        """Return the prompt with `{files}` replaced by the changed ones, as words of others."""
+        return prompt.replace("{files}", quote_words(self.changed[:MOST_NAMED]))
 
     def _take_changes(self, now: dict[str, Stamp]) -> bool:
         """Compare with the last scan, and remember this one; return whether others changed something."""

@@ -1,9 +1,11 @@
-"""Separation of untrusted output from a tool's own notes: no line of the former can imitate the latter."""
+"""Separation of untrusted text from a tool's own notes and from a person's words: it can imitate neither."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+
+from sandbox.sanitize import quote_name
 
 
 def format_note(text: str) -> str:
@@ -30,6 +32,31 @@ def enclose_in_tag(tag: str, text: str, about: str = "") -> str:
     inside = re.sub(rf"<(?=\s*/?\s*{re.escape(tag)}\b)", r"<\\", text, flags=re.IGNORECASE)
     return f"<{tag}{about}>\n{inside}\n</{tag}>"
 
+
+def quote_words(words: Iterable[str]) -> str:
+    """Quote untrusted words, such as names of files, for a place inside of a person's sentence: one line, marked as
+    data, and no `@` among them attaches anything."""
+    inside = " ".join(_MENTION.sub(r"\\@", quote_name(each)) for each in words)
+    return f"<data>{inside.replace('<', '&lt;')}</data>"
+
+
+def remove_foreign_text(prompt: str) -> str:
+    """Return a prompt without what others wrote in it: only the rest says what the person wants."""
+    return _FOREIGN.sub("\n", prompt) if "</" in prompt else prompt
+
+
+def mask_foreign_text(prompt: str) -> str:
+    """Return a prompt of the same length with blanks in place of what others wrote, for a search with offsets."""
+    return _FOREIGN.sub(lambda block: " " * len(block[0]), prompt) if "</" in prompt else prompt
+
+
+_MENTION = re.compile(r"(?<![^\s(\"'])@")
+
+_FOREIGN = re.compile(
+    r"<(?P<block>[a-z][a-z-]*)(?: [^\n]*)?>\n.*?\n</(?P=block)>|<(?P<inline>data|stdin)>.*?</(?P=inline)>",
+    re.DOTALL,
+)
+"""Texts within a prompt that are not the person's words, as `enclose_in_tag` and `quote_words` write them."""
 
 _LOOKALIKE = re.compile(
     r"(?im)^(?P<indent>[^\S\n]*)(?="

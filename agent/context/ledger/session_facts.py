@@ -17,6 +17,7 @@ from agent.context.projection import references
 from agent.context.projection.masking import list_changed_paths
 from agent.events import Compaction, Event, MessageEvent, ObservationEvent, PlanEvent, Prompt, Steer
 from sandbox.sanitize import sanitize_text
+from tools.core.untrusted_output import remove_foreign_text
 
 MAX_CONSTRAINTS = 60
 MAX_FILES = 300
@@ -28,7 +29,6 @@ _DECISION = re.compile(
     r"|the (?:cause|reason|root cause|fix) is)\b",
     re.IGNORECASE,
 )
-_ENCLOSED = re.compile(r"<([a-z-]+)(?: [^>\n]*)?>\n.*?\n</\1>", re.DOTALL)
 _FOREIGN_LINE = re.compile(r"^\s*\|.*$|^\s*>.*$|^```.*?^```\s*$", re.MULTILINE | re.DOTALL)
 _OUR_NOTE = re.compile(r"\A\[I have .*?\]\n\n", re.DOTALL)
 
@@ -182,7 +182,7 @@ class Facts:
 def strip_foreign_text(text: str) -> str:
     """Return the user's own text of a prompt, without piped text, quotations, code blocks and notes of the program."""
     text = _OUR_NOTE.sub("", text)
-    return _FOREIGN_LINE.sub("", _ENCLOSED.sub("", text))
+    return _FOREIGN_LINE.sub("", remove_foreign_text(text))
 
 
 def sanitize_first_line(text: str, limit: int) -> str:

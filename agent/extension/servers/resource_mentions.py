@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator
 
 from sandbox.secrets.redaction import redact
-from tools.core.untrusted_output import enclose_in_tag, format_note
+from tools.core.untrusted_output import enclose_in_tag, format_note, remove_foreign_text
 from tools.mcp.server_connection import McpServer
 from tools.mcp.server_tools import McpServers
 from tools.shell.server_pipes import ServerGone
@@ -19,8 +19,6 @@ LONGEST_RESOURCE = 40_000
 """Characters of a resource in a prompt; its beginning is more use than nothing."""
 
 _MENTION = re.compile(r"(?<![^\s(])@([A-Za-z0-9_-]+):([^\s@]+)")
-_PIPED = "\n\n<stdin>"
-"""Separator before text piped into the prompt, in which nothing is mentioned."""
 
 
 async def insert_resources(prompt: str, servers: McpServers, start: Callable[[], Awaitable[None]]) -> str:
@@ -36,7 +34,7 @@ async def insert_resources(prompt: str, servers: McpServers, start: Callable[[],
 
 
 def _find_mentions(prompt: str, servers: McpServers) -> Iterator[tuple[McpServer, str]]:
-    for match in _MENTION.finditer(prompt.partition(_PIPED)[0]):
+    for match in _MENTION.finditer(remove_foreign_text(prompt)):
         if (server := servers.get(match[1])) is not None:
             yield server, match[2]
 

@@ -23,6 +23,7 @@ from agent.monitor.intent.trail import Chain, Change, Link, Trail
 from agent.monitor.monitor import Monitor
 from agent.session.branch_history import History
 from tools.core.action_guard import BegunAction
+from tools.core.untrusted_output import remove_foreign_text
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ _ASKS_TO_SKIP_HOOKS = re.compile(
     re.IGNORECASE,
 )
 """A person's wish that commits go past the hooks."""
+
+
+def _asks_to_skip_hooks(prompt: str) -> bool:
+    return bool(_ASKS_TO_SKIP_HOOKS.search(remove_foreign_text(prompt)))
 
 
 class CumulativeIntent(Monitor):
@@ -72,9 +77,9 @@ class CumulativeIntent(Monitor):
             case MessageEvent():
                 self._steps += 1
             case Prompt():
-                self._may_skip_hooks = bool(_ASKS_TO_SKIP_HOOKS.search(event.text))
+                self._may_skip_hooks = _asks_to_skip_hooks(event.text)
             case Steer() if event.by == "person":
-                self._may_skip_hooks = self._may_skip_hooks or bool(_ASKS_TO_SKIP_HOOKS.search(event.text))
+                self._may_skip_hooks = self._may_skip_hooks or _asks_to_skip_hooks(event.text)
             case DecisionEvent() if event.call in self._asked:
                 chains = self._asked.pop(event.call)
                 if event.verdict == "allow" and event.by == "person":

@@ -8,6 +8,7 @@ from agent.events import Event, Prompt
 from agent.verify.suite_evidence import list_modified_files
 from agent.verify.verdict import Claim, Verdict
 from agent.verify.weakened_tests import WeakenedTests, describe_findings
+from tools.core.untrusted_output import remove_foreign_text
 from tools.core.workspace import Workspace
 
 
@@ -51,7 +52,7 @@ class GamingNotices:
         rows = [row.strip() for row in describe_findings(notices).splitlines()]
         changed = list_modified_files(self.workspace)
         if claim.is_done and changed:
-            rows += find_scope_notices(claim.prompt, changed, self._has_file)
+            rows += find_scope_notices(remove_foreign_text(claim.prompt), changed, self._has_file)
             if said := find_unbacked_claim(claim.answer, self.guard.trace):
                 rows.append(f"claimed, though the model ran nothing since its last edit: {said}")
         return rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -50,12 +51,17 @@ def _draft_without_model(git: Git, fork: str, style: Style) -> str:
     own = compose_message(change, style, find_ticket(read_branch(git.root)))
     title = subjects[0] if len(subjects) == 1 else own.partition("\n")[0]
     template = next((path for each in _TEMPLATES if (path := git.root / each).is_file()), None)
-    parts = [title, "## Commits\n\n" + "\n".join(f"- {each}" for each in subjects)]
+    parts = [title, "## Commits\n\n" + "\n".join(f"- {_quote_mentions(each)}" for each in subjects)]
     if listed := own.partition("\n\n")[2]:
-        parts.append(f"## Files\n\n{listed.strip()}")
+        parts.append(f"## Files\n\n{_quote_mentions(listed.strip())}")
     if template is not None:
         parts.append((read_regular_text(template, SETTINGS, "replace") or "").strip())
     return "\n\n".join(parts)
+
+
+def _quote_mentions(text: str) -> str:
+    """Return words of commits and names of files in a form in which a hosting service notifies nobody of them."""
+    return re.sub(r"(?<![\w`/.])(@[\w-]+(?:/[\w-]+)?)", r"`\1`", text)
 
 
 _TEMPLATES = (
