@@ -151,7 +151,7 @@ def _switch_to_own_branch(at: Workspace, words: str) -> None:
     """
     from sandbox.fs.repository import find_root, read_branch
     from tools.git.broker import Broker
-    from tools.git.commits.session_commit import find_unfinished_operation
+    from tools.git.repository_state import find_unfinished_operation
 
     root = find_root(at.root)
     if root is None or read_branch(root).startswith(BRANCHES):

@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -112,41 +112,80 @@ class Broker:
         with _explain_timeout():
             output = self._runner.run(*_OPTIONS, *arguments, stdin=stdin, extra=places)
         if output.returncode not in ok:
+            _refuse_full_disk(output)
             command = next(each for each in arguments if not each.startswith("-"))
             raise ToolFailure(explain_failure(self.root, command, output))
         return output
 
-    def run_with_hooks(self, *arguments: str, stdin: bytes = b"", index: Path) -> GitOutput:
-        """Run a command with the user's hooks, signing, filters and locale; it can be interrupted. Untrusted
-        definitions of the repository do not run. Trusted hooks find their programs on the user's whole PATH."""
+    def run_trusted(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        index: Path | None = None,
+        extra: Mapping[str, str] = {},
+        confined: bool = True,
+    ) -> GitOutput:
+        """Run a command with the user's hooks, signing and filters; it can be interrupted. Untrusted definitions of
+        the repository do not run. Trusted hooks find their programs on the user's whole PATH and see their locale.
+
+        index: a file to use in place of the repository's index
+        extra: more variables
+        confined: it starts no program of the user's
+        """
         if self._runner.interrupted:
             raise ToolFailure(f"git {arguments[0]}: interrupted, nothing was done")
-        self._refuse_changed_definitions()
-        # Ours is English; hooks shall see the locale that the user has.
-        locale = {name: os.environ.get(name, "") for name in ("LC_ALL", "LANGUAGE")}
-        places = _build_index_environment(index) | locale | self._replacement_variables
-        options: tuple[str, ...] = (*QUIET, *_NO_GUESSED_IDENTITY)
-        runs_hooks = bool(repository_programs.list_active_hooks(self))
+        places = _build_index_environment(index) | self._replacement_variables | dict(extra)
+        options: tuple[str, ...] = (*QUIET, *_OWN_OPTIONS)
         if any(each.kind == "hook" for each in self.untrusted_definitions):
-            options, places, runs_hooks = (*options, *NO_HOOKS), places | NO_TRANSPORT, False
+            options, places = (*options, *NO_HOOKS), places | NO_TRANSPORT
         elif any(each.kind == "hook" for each in self.program_definitions):
             places["PATH"] = os.environ.get("PATH", os.defpath)
+        if not confined:  # ours is English; hooks shall see the locale that the user has
+            places |= {name: os.environ.get(name, "") for name in ("LC_ALL", "LANGUAGE")}
         refuse_foreign_stores(self.root)
-        confined = not (runs_hooks or self._signs_commits() or self._runner.has_filters(places))
         with create_scratch_folder() as folder, _explain_timeout():
             places |= self._build_launcher_environment(folder)
-            return self._runner.execute(
+            output = self._runner.execute(
                 *options, *arguments, stdin=stdin, extra=places, timeout=HOOK_TIMEOUT, confined=confined
             )
+        _refuse_full_disk(output)
+        return output
 
-    def _signs_commits(self) -> bool:
+    def run_hook(
+        self, name: str, *arguments: str, index: Path | None = None, extra: Mapping[str, str] = {}
+    ) -> GitOutput | None:
+        """Run one of the hooks that a commit runs, as git would; None if there is none, or it is not trusted."""
+        if not self.has_hook(name):
+            return None
+        if self._has_configured_hooks:
+            command: tuple[str, ...] = ("hook", "run", "--ignore-missing", name, "--")
+        else:
+            # Not `git hook run`, which git has since 2.36. An alias has the same folder and variables; the hook's
+            # own file is found at the last moment, since it may be a launcher in a folder of this command.
+            find = 'name=$1; shift; exec "$(git rev-parse --git-path "hooks/$name")" "$@"'
+            command = ("-c", f"alias.run-hook=!f() {{ {find}; }}; f", "run-hook", name)
+        return self.run_trusted(*command, *arguments, index=index, extra=extra, confined=False)
+
+    def has_hook(self, name: str) -> bool:
+        """Return whether a commit here would run a hook of this name."""
+        if any(each.kind == "hook" for each in self.untrusted_definitions):
+            return False
+        active = (path.name for path in repository_programs.list_active_hooks(self))
+        return self._has_configured_hooks or name in active
+
+    @property
+    def _has_configured_hooks(self) -> bool:
+        """Whether git's configuration names hooks, as git 2.54 and later run them."""
+        return any(re.fullmatch(r"hook\..+\.command", each.key) for each in self._settings)
+
+    def signs_commits(self) -> bool:
         """Return whether commits are signed here, by programs that need the user's keys."""
         output = self._runner.execute(
             "config", "--type=bool", "--get", "commit.gpgsign", extra=self._replacement_variables
         )
         return output.stdout.strip() == b"true"
 
-    def _refuse_changed_definitions(self) -> None:
+    def refuse_changed_definitions(self) -> None:
         """Refuse to run anything if what the repository defines is no longer what was compared with the trust."""
         found = repository_programs.list_definitions(self, repository_programs.read_settings(self))
         if found != self.program_definitions:
@@ -282,7 +321,15 @@ def copy_index(broker: Broker, folder: Path) -> Path:
     content = read_regular_file(broker.folder / "index", SOURCE)
     if content is not None:  # else nothing was ever added here
         index.write_bytes(content)
+        copy_time(broker.folder / "index", index)
     return index
+
+
+def copy_time(source: Path, index: Path) -> None:
+    """Set the time of a copied index to that of its source: files as young as the index are compared by content."""
+    with suppress(FileNotFoundError):  # replaced this very moment, by a younger one
+        info = source.stat()
+        os.utime(index, ns=(info.st_atime_ns, info.st_mtime_ns))
 
 
 def explain_failure(root: Path, command: str, output: GitOutput) -> str:
@@ -294,12 +341,28 @@ def explain_failure(root: Path, command: str, output: GitOutput) -> str:
     return f"git {command} failed with exit code {output.returncode}:\n{words}"
 
 
+_FULL = re.compile(r"No space left on device|Disk quota exceeded")
+
+
+def _refuse_full_disk(output: GitOutput) -> None:
+    """Raise UserError if git failed because nothing more can be written: the turn ends, with its work kept."""
+    if output.returncode and (found := _FULL.search(output.stderr)):
+        raise UserError(
+            Fault.STORAGE_FULL,
+            f"nothing was committed: git could not write: {found[0]}",
+            "Free some space, then try again. The changes stay in the files.",
+        )
+
+
 _INIT = "Start it in a repository, or make one: git init"
 
 # An identity is never guessed from the host's name.
 _NO_GUESSED_IDENTITY = ("-c", "user.useConfigOnly=true")
 
-_OPTIONS = (*_NO_GUESSED_IDENTITY, *("-c", "submodule.recurse=false"))
+# Our messages are UTF-8, whatever the user's own commits are written in.
+_OWN_OPTIONS = (*_NO_GUESSED_IDENTITY, *("-c", "i18n.commitEncoding=UTF-8"))
+
+_OPTIONS = (*_OWN_OPTIONS, *("-c", "submodule.recurse=false"))
 
 # Who the user is and which configuration is theirs. Every other GIT_ variable (a hook's index, a foreign
 # work tree, a wrapper for ssh, tracing) would make the command do something else than what it says.

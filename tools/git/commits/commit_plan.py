@@ -19,6 +19,7 @@ from tools.git.commits.git_objects import (
     store_filtered_blob,
 )
 from tools.git.repository_programs import list_filter_names
+from tools.git.repository_state import find_marked_paths
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,9 +62,11 @@ def _find_excluded_files(
     broker: Broker, files: Sequence[ChangedFile], head: Mapping[str, Entry], index: Path
 ) -> dict[str, str]:
     """Find files that must not be committed here, and why."""
-    reasons = {}
+    reasons = find_marked_paths(broker, [file.path for file in files if file.path in head])
     asked = []
     for file in files:
+        if file.path in reasons:
+            continue
         if inner := find_enclosing_repository(broker.root, file.path, head):
             reasons[file.path] = f"it belongs to the repository in {inner!r}"
         elif file.is_original_lost:

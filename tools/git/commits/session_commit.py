@@ -2,51 +2,36 @@
 
 from __future__ import annotations
 
-import bisect
-import os
 import re
-import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox.fs.regular_file import GIT_FILE, read_regular_file
-from sandbox.fs.three_way_merge import MergeConflict, merge_lines, merge_values
-from sandbox.helpers.git_runner import LITERAL, GitOutput
+from sandbox.errors import UserError, translate_write_errors
+from sandbox.helpers.git_runner import GitOutput
 from sandbox.secrets.child_environment import redact
 from tools.changes.session_changes import SessionChanges
 from tools.core.action import ToolFailure
-from tools.core.text import strip_terminal_codes
-from tools.core.untrusted_output import escape_lookalikes
 from tools.core.workspace import Workspace
 from tools.git import repository_programs
 from tools.git.broker import Broker, copy_index, create_scratch_folder, explain_failure
 from tools.git.commits import commit_secrets, tampered_hooks
 from tools.git.commits.changed_files import ChangedFile, list_changed_files
 from tools.git.commits.commit_plan import CommitPlan, plan_commit
-from tools.git.commits.git_objects import (
-    Entry,
-    compute_blob_id,
-    diff_commits,
-    read_blobs,
-    read_index_entries,
-    store_blob,
-    write_index_entries,
+from tools.git.commits.create_commit import KEPT, HookRefused, create_commit, format_output
+from tools.git.commits.git_objects import diff_commits, read_index_entries, write_index_entries
+from tools.git.commits.publish import HeadMoved, publish_commit, read_head, restore_index
+from tools.git.index_lock import IndexLock
+from tools.git.repository_state import (
+    find_calling_git,
+    find_rebasing_worktree,
+    find_second_checkout,
+    find_unfinished_operation,
 )
 
-# Editors and shell prompts hold the index lock briefly; longer means a waiting command, or a crash.
-_LOCK_PATIENCE = 2.0
-
-_UNFINISHED = {
-    "MERGE_HEAD": "a merge",
-    "CHERRY_PICK_HEAD": "a cherry-pick",
-    "REVERT_HEAD": "a revert",
-    "rebase-merge": "a rebase",
-    "rebase-apply": "a rebase or git am",
-}
-
-# Messages that the user has prepared (merge --squash, revert -n) and that any commit deletes.
-_PREPARED = ("MERGE_MSG", "SQUASH_MSG", "MERGE_MODE")
+# Times that a commit is made anew because somebody else committed meanwhile; for the last one the index is locked.
+_MOST_ATTEMPTS = 4
 
 _TRAILER = "Assisted-by"
 
@@ -98,34 +83,110 @@ async def commit_session(at: Workspace, message: str) -> CommitResult:
 def _commit_blocking(at: Workspace, broker: Broker, message: str) -> CommitResult:
     text = _add_trailer(message, str(at.facts.get("model", "")))
     _refuse_unfinished(broker)
-    _wait_for_lock(broker)
-    _require_identity(broker)
-    old = _read_head(broker)
-    _finish_interrupted_commit(at, broker, old)
+    author = _require_identity(broker)
+    lock = IndexLock(broker)
+    was_reformatted = False
+    for attempt in range(1, _MOST_ATTEMPTS + 1):
+        lock.wait_until_free()
+        try:
+            held = lock if attempt == _MOST_ATTEMPTS else nullcontext()
+            with held, translate_write_errors(str(broker.folder)):
+                return _commit_once(at, broker, lock, text, author)
+        except HeadMoved:
+            continue
+        except _Reformatted as failure:
+            if was_reformatted:
+                raise ToolFailure(str(failure), not_committed="hook") from None
+            was_reformatted = True
+    raise ToolFailure(
+        "git_commit: nothing was committed: others move this branch all the time. Your changes stay in the files."
+    )
+
+
+def _commit_once(at: Workspace, broker: Broker, lock: IndexLock, text: str, author: str) -> CommitResult:
+    """Commit on top of the HEAD that is read here. Raises HeadMoved if that is no longer HEAD at the end."""
+    head = read_head(broker)
+    old = head.commit
+    if place := find_rebasing_worktree(broker, head.ref):
+        raise ToolFailure(
+            f"git_commit: nothing was committed: this branch is being rebased or bisected in {place!r}. "
+            "The user finishes that first; your changes stay in the files."
+        )
+    _finish_interrupted_commit(at, broker, lock, old)
+    outputs: list[GitOutput] = []
     with create_scratch_folder() as folder:
         index = copy_index(broker, folder)
         # The last commit's entries, with the stat data of the user's index where it applies.
         broker.run("read-tree", *(("--reset", old) if old else ("--empty",)), index=index)
-        head, _ = read_index_entries(broker, index)
-        files = list_changed_files(at, broker, head)
+        entries, _ = read_index_entries(broker, index)
+        files = list_changed_files(at, broker, entries)
         _refuse_tampered(broker, files)
-        chosen = plan_commit(broker, files, head, index)
+        chosen = plan_commit(broker, files, entries, index)
         _refuse_conflicts(chosen)
         if not chosen.entries:
             _forget_changes(at.changes, files, chosen.already_committed)
-            raise ToolFailure(_explain_nothing_to_commit(at, chosen))
+            raise ToolFailure(_explain_nothing_to_commit(at, chosen), not_committed="nothing")
         write_index_entries(broker, chosen.entries, index)
         commit_secrets.refuse_new_secrets(broker, old, index, at.settings.secrets_allowed)
-        output = _run_commit(broker, text, index)
-    new = _read_head(broker)
-    if new == old:
-        raise ToolFailure(_explain_refusal(broker, output))
-    changes = diff_commits(broker, old, new)
-    notes = [f"{file.path}: {_APART}" for file in files if file.has_foreign_edits and file.path in changes]
-    notes += _update_user_index(broker, changes)
+        before = _read_dirty_files(broker, index)
+        try:
+            new = create_commit(broker, old, text, index, author, outputs.append)
+        except HookRefused as refusal:
+            reason = _explain_refusal(refusal)
+            changed = before is not None and _find_changes(before, _read_dirty_files(broker, index) or {})
+            if changed and changed <= chosen.entries.keys():
+                raise _Reformatted(reason) from None
+            raise ToolFailure(reason, not_committed="hook") from None
+        changes = diff_commits(broker, old, new)
+        subject = text.partition("\n")[0]
+        notes = [
+            f"{file.path}: {_APART}" for file in files if file.has_foreign_edits and file.path in changes
+        ]
+        notes += publish_commit(broker, lock, head, new, subject, changes)
+        followed = lock.read_index()
+        notes += _run_later_hooks(broker, index, outputs)
     at.facts[_DONE] = new
     _forget_changes(at.changes, files, (*changes, *chosen.already_committed))
-    return _build_result(broker, new, chosen, notes, output)
+    if head.is_detached:
+        notes.append("HEAD is on no branch; to keep this commit, the user makes one: git switch -c NAME")
+    elif place := find_second_checkout(broker, head.ref):
+        notes.append(f"{place!r} has this branch checked out too, and is one commit behind now")
+    result = _build_result(broker, new, chosen, notes, outputs)
+    if lock.read_index() != followed:
+        restore_index(broker, lock, changes)
+    return result
+
+
+class _Reformatted(Exception):
+    """A hook refused the commit and changed files of the commit only, as a formatter does. Its text is the reason."""
+
+
+def _read_dirty_files(broker: Broker, index: Path) -> dict[str, tuple[int, ...]] | None:
+    """Return the tracked files that differ from an index, with the signs by which a later change is seen; None if no
+    hook can change files."""
+    if not broker.has_hook("pre-commit"):
+        return None
+    names = broker.run("diff-files", "--name-only", "-z", index=index).split_fields()
+    found: dict[str, tuple[int, ...]] = {}
+    for name in names:
+        with suppress(OSError):  # deleted
+            info = (broker.root / name).lstat()
+            found[name] = (info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode)
+    return found
+
+
+def _find_changes(before: Mapping[str, tuple[int, ...]], after: Mapping[str, tuple[int, ...]]) -> set[str]:
+    return {name for name in after if after[name] != before.get(name)} | (before.keys() - after.keys())
+
+
+def _run_later_hooks(broker: Broker, index: Path, outputs: list[GitOutput]) -> list[str]:
+    """Run the hooks that can no longer refuse the commit; return notes."""
+    try:
+        outputs += filter(None, (broker.run_hook("post-commit", index=index),))
+        outputs += filter(None, (broker.run_hook("post-index-change", "0", "0", index=index),))
+    except (ToolFailure, UserError) as error:  # interrupted, or too slow
+        return [f"the commit is made, but not all hooks ran after it: {error}"]
+    return []
 
 
 def _add_trailer(message: str, model: str) -> str:
@@ -142,12 +203,12 @@ def _add_trailer(message: str, model: str) -> str:
     return f"{text}\n{maker}\n" if trailers else f"{text}\n\n{maker}\n"
 
 
-def find_unfinished_operation(broker: Broker) -> str:
-    """Return the user's unfinished operation in the repository, as "a merge"; "" if none."""
-    return next((what for name, what in _UNFINISHED.items() if (broker.folder / name).exists()), "")
-
-
 def _refuse_unfinished(broker: Broker) -> None:
+    if caller := find_calling_git(broker.root):
+        raise ToolFailure(
+            f"git_commit: nothing was committed: this runs in a hook of {caller}, which commits itself. "
+            "Your changes stay in the files."
+        )
     if what := find_unfinished_operation(broker):
         raise ToolFailure(
             f"git_commit: nothing was committed: {what} is in progress in this repository. "
@@ -155,32 +216,19 @@ def _refuse_unfinished(broker: Broker) -> None:
         )
 
 
-def _wait_for_lock(broker: Broker) -> None:
-    lock = broker.folder / "index.lock"
-    deadline = time.monotonic() + _LOCK_PATIENCE
-    while lock.exists():
-        if time.monotonic() > deadline:
-            raise ToolFailure(
-                f"git_commit: nothing was committed: {str(lock)!r} exists: another git command is running "
-                "here, or one crashed. If none runs, the user removes that file. Your changes stay in place."
-            )
-        time.sleep(0.05)
-
-
-def _require_identity(broker: Broker) -> None:
+def _require_identity(broker: Broker) -> str:
+    """Return the author as git prints it. Raises ToolFailure if git knows no author or no committer."""
+    found = []
     for name in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
         output = broker.run("var", name, ok=range(256))
         if output.returncode:
             reason = explain_failure(broker.root, "commit", output)
             raise ToolFailure(f"{reason}\nNothing was committed; your changes stay in the files.")
+        found.append(output.stdout.decode("utf-8", "surrogateescape").strip())
+    return found[0]
 
 
-def _read_head(broker: Broker) -> str:
-    """Return the last commit, "" before the first. git resolves it: it knows every reference storage format."""
-    return broker.run("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1)).stdout.decode().strip()
-
-
-def _finish_interrupted_commit(at: Workspace, broker: Broker, head: str) -> None:
+def _finish_interrupted_commit(at: Workspace, broker: Broker, lock: IndexLock, head: str) -> None:
     """Update the index after a kill between a commit and the index update: git would show the commit as reverted.
 
     This is the case if the last commit is ours, the session has not recorded it yet, and the index still holds the
@@ -194,13 +242,8 @@ def _finish_interrupted_commit(at: Workspace, broker: Broker, head: str) -> None
     parent, _, text = message.partition("\n")
     if " " in parent or f"\n{_TRAILER}: Patchwright" not in text:
         return
-    entries, _ = read_index_entries(broker)
-    behind = {
-        path: (before, after)
-        for path, (before, after) in diff_commits(broker, parent, head).items()
-        if path in at.changes and before != after and entries.get(path) == before
-    }
-    _update_user_index(broker, behind)
+    changes = diff_commits(broker, parent, head)
+    restore_index(broker, lock, {path: change for path, change in changes.items() if path in at.changes})
 
 
 def _refuse_tampered(broker: Broker, files: Sequence[ChangedFile]) -> None:
@@ -233,99 +276,8 @@ def _explain_nothing_to_commit(at: Workspace, chosen: CommitPlan) -> str:
     return f"{text}no file was changed in this session. (The user's own changes are theirs to commit.)"
 
 
-def _run_commit(broker: Broker, text: str, index: Path) -> GitOutput:
-    prepared = {name: _read_if_present(broker.folder / name) for name in _PREPARED}
-    try:
-        # Not the user's commit.cleanup: that may drop a line that starts with "#".
-        options = ("--quiet", "--cleanup=whitespace", "--file=-")
-        return broker.run_with_hooks("commit", *options, stdin=text.encode(), index=index)
-    finally:
-        for name, content in prepared.items():
-            if content is not None and not (broker.folder / name).exists():
-                (broker.folder / name).write_bytes(content)
-
-
-def _explain_refusal(broker: Broker, output: GitOutput) -> str:
-    kept = "Nothing was committed, and your changes stay in the files."
-    ran = [path.name for path in repository_programs.list_active_hooks(broker)]
-    if ran and "fatal:" not in output.stderr:
-        names = ", ".join(ran)
-        return f"git_commit: a hook of this repository ({names}) refused the commit:\n{_format_output(output)}\n{kept}"
-    return f"{explain_failure(broker.root, 'commit', output)}\n{kept}"
-
-
-def _update_user_index(broker: Broker, changes: Mapping[str, tuple[Entry | None, Entry | None]]) -> list[str]:
-    """Update the user's index for the commit's paths only; the user's staged changes stay staged."""
-    entries, unmerged = read_index_entries(broker)
-    updates: dict[str, Entry | None] = {}
-    left: list[str] = []
-    for path, (old, new) in changes.items():
-        present = entries.get(path)
-        if path in unmerged:
-            left.append(path)
-        elif present == old or (old is None and _is_intent_to_add(present)):
-            updates[path] = new
-        elif present != new:
-            merged = _merge_entry(broker, old, present, new)
-            if merged is None:
-                left.append(path)
-            else:
-                updates[path] = merged
-    for path in _find_blocked_paths(entries, updates):
-        left.append(path)
-        del updates[path]
-    notes = [f"staged version left as it was, without this commit's change: {path}" for path in left]
-    try:
-        _stage_after_lock(broker, updates)
-    except ToolFailure as failure:  # the commit is made; only the index is not updated yet
-        notes.append(f"the index could not follow, so git shows these files as staged back: {failure}")
-    return notes
-
-
-def _find_blocked_paths(entries: Mapping[str, Entry], updates: Mapping[str, Entry | None]) -> list[str]:
-    """Return paths blocked by a file that the user staged where they need a folder, or the reverse: git would
-    silently drop the user's entry."""
-    added = [path for path, entry in updates.items() if entry and path not in entries]
-    stay = sorted(path for path in entries if updates.get(path, entries[path]) is not None) if added else []
-    there = set(stay)
-    found = []
-    for path in added:
-        parts = path.split("/")
-        below = bisect.bisect_left(stay, f"{path}/")
-        inside = below < len(stay) and stay[below].startswith(f"{path}/")
-        if inside or any("/".join(parts[:count]) in there for count in range(1, len(parts))):
-            found.append(path)
-    return found
-
-
-def _stage_after_lock(broker: Broker, updates: Mapping[str, Entry | None]) -> None:
-    if not updates:
-        return
-    deadline = time.monotonic() + _LOCK_PATIENCE
-    while (broker.folder / "index.lock").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    write_index_entries(broker, updates)
-    # Scripts that compare stat data must not see these files as changed.
-    names = b"".join(os.fsencode(path) + b"\0" for path, entry in updates.items() if entry)
-    options = ("--refresh", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul")
-    broker.run(LITERAL, "add", *options, stdin=names, ok=range(256))
-
-
-def _is_intent_to_add(entry: Entry | None) -> bool:
-    """Return whether this is the empty placeholder entry of `git add --intent-to-add`."""
-    return entry is not None and entry[1] == compute_blob_id(b"", entry[1])
-
-
-def _merge_entry(broker: Broker, old: Entry | None, present: Entry | None, new: Entry | None) -> Entry | None:
-    if not (old and present and new) or {old[0], present[0], new[0]} - {"100644", "100755"}:
-        return None
-    texts = read_blobs(broker, (old[1], present[1], new[1]))
-    try:
-        content = merge_lines(texts[old[1]], texts[present[1]], texts[new[1]])
-    except MergeConflict:
-        return None
-    mode = merge_values(old[0], present[0], new[0], lambda: present[0])
-    return mode, store_blob(broker, content)
+def _explain_refusal(refusal: HookRefused) -> str:
+    return f"git_commit: a hook of this repository ({refusal.hook}) refused the commit:\n{refusal}\n{KEPT}"
 
 
 def _forget_changes(changes: SessionChanges, files: Sequence[ChangedFile], paths: Iterable[str]) -> None:
@@ -336,7 +288,7 @@ def _forget_changes(changes: SessionChanges, files: Sequence[ChangedFile], paths
 
 
 def _build_result(
-    broker: Broker, sha: str, chosen: CommitPlan, notes: list[str], output: GitOutput
+    broker: Broker, sha: str, chosen: CommitPlan, notes: list[str], outputs: Sequence[GitOutput]
 ) -> CommitResult:
     options = ("--numstat", "-z", "-r", "--root", "--no-renames", "--no-commit-id")
     safe = ("--no-ext-diff", "--no-textconv")
@@ -352,20 +304,10 @@ def _build_result(
         files=tuple(files),
         left_out=dict(chosen.excluded),
         notes=tuple(notes),
-        output=_format_output(output),
+        output="\n".join(filter(None, map(format_output, outputs))),
         untrusted=repository_programs.format_warning(broker.untrusted_definitions),
-    )
-
-
-def _format_output(output: GitOutput) -> str:
-    return escape_lookalikes(
-        strip_terminal_codes(f"{output.stdout.decode('utf-8', 'replace')}\n{output.stderr}").strip()
     )
 
 
 def _format_reasons(reasons: Mapping[str, str]) -> str:
     return "\n".join(f"  {path}: {reason}" for path, reason in reasons.items())
-
-
-def _read_if_present(path: Path) -> bytes | None:
-    return read_regular_file(path, GIT_FILE)
