@@ -7,13 +7,12 @@ import re
 import signal
 import subprocess
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sandbox.errors import Fault, UserError
-from sandbox.fs.regular_file import SOURCE, read_regular_file
 from sandbox.fs.repository import find_common_dir, find_git_dir, find_root
 from sandbox.helpers.git_runner import (
     GRACE,
@@ -170,8 +169,11 @@ class Broker:
         """Return whether a commit here would run a hook of this name."""
         if any(each.kind == "hook" for each in self.untrusted_definitions):
             return False
-        active = (path.name for path in repository_programs.list_active_hooks(self))
-        return self._has_configured_hooks or name in active
+        return self._has_configured_hooks or name in self._active_hooks
+
+    @cached_property
+    def _active_hooks(self) -> frozenset[str]:
+        return frozenset(path.name for path in repository_programs.list_active_hooks(self))
 
     @property
     def _has_configured_hooks(self) -> bool:
@@ -196,9 +198,9 @@ class Broker:
 
     def _build_launcher_environment(self, folder: Path) -> dict[str, str]:
         """Return the variables by which git starts trusted hooks through launchers in `folder`."""
-        hooks = repository_programs.list_active_hooks(self)
         if self.untrusted_definitions or not any(each.kind == "hook" for each in self.program_definitions):
             return {}
+        hooks = repository_programs.list_active_hooks(self)
         replaced = repository_programs.build_replacements(self._settings, self.untrusted_definitions)
         return verified_hooks.write_launchers(folder, hooks, self.program_definitions, replaced)
 
@@ -313,23 +315,6 @@ def create_scratch_folder() -> Iterator[Path]:
 
     with tempfile.TemporaryDirectory(prefix="patchwright-git-") as folder:
         yield Path(folder)
-
-
-def copy_index(broker: Broker, folder: Path) -> Path:
-    """Copy the user's index to `folder`, to be changed freely."""
-    index = folder / "index"
-    content = read_regular_file(broker.folder / "index", SOURCE)
-    if content is not None:  # else nothing was ever added here
-        index.write_bytes(content)
-        copy_time(broker.folder / "index", index)
-    return index
-
-
-def copy_time(source: Path, index: Path) -> None:
-    """Set the time of a copied index to that of its source: files as young as the index are compared by content."""
-    with suppress(FileNotFoundError):  # replaced this very moment, by a younger one
-        info = source.stat()
-        os.utime(index, ns=(info.st_atime_ns, info.st_mtime_ns))
 
 
 def explain_failure(root: Path, command: str, output: GitOutput) -> str:

@@ -95,7 +95,8 @@ def _list_session_paths(at: Workspace) -> set[str]:
 
 
 def _diff_work_tree(at: Workspace, broker: Broker, path: str, *, staged: bool) -> str:
-    from tools.git.broker import copy_index, create_scratch_folder
+    from tools.git.broker import create_scratch_folder
+    from tools.git.scratch_index import copy_index
 
     options = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty")
     prefix = at.root.resolve().relative_to(broker.root.resolve())

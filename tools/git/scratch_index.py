@@ -1,9 +1,10 @@
-"""Separate index with all of a work tree staged, for reading; the user's index is not changed."""
+"""Separate indexes: a copy of the user's, and one with all of a work tree staged; the user's is not changed."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,8 +31,7 @@ def stage_work_tree(git: Git, scratch: Path, trusts: Trusts) -> ScratchIndex:
     """
     index = Path(git.root, git.run_text("rev-parse", "--git-path", "index"))
     objects = Path(git.root, git.run_text("rev-parse", "--git-path", "objects"))
-    if (content := read_regular_file(index, SOURCE)) is not None:
-        (scratch / "index").write_bytes(content)
+    _copy_file(index, scratch / "index")
     (scratch / "objects").mkdir()
     broker = Broker(git.root, trusts)
     untrusted = [each for each in broker.untrusted_definitions if each.kind == "setting"]
@@ -46,6 +46,24 @@ def stage_work_tree(git: Git, scratch: Path, trusts: Trusts) -> ScratchIndex:
     if names := list_filter_names(untrusted):
         _reset_filtered_files(its, names)
     return ScratchIndex(git=its, warning=format_warning(untrusted) if names else "")
+
+
+def copy_index(broker: Broker, folder: Path) -> Path:
+    """Copy the user's index to `folder`, to be changed freely."""
+    index = folder / "index"
+    _copy_file(broker.folder / "index", index)
+    return index
+
+
+def _copy_file(source: Path, index: Path) -> None:
+    """Copy an index with its time: git compares files as young as the index by content."""
+    content = read_regular_file(source, SOURCE)
+    if content is None:  # nothing was ever added there
+        return
+    index.write_bytes(content)
+    with suppress(FileNotFoundError):  # replaced this very moment, by a younger one
+        info = source.stat()
+        os.utime(index, ns=(info.st_atime_ns, info.st_mtime_ns))
 
 
 def _reset_filtered_files(git: Git, filters: set[str]) -> None:

@@ -117,7 +117,7 @@ def commit_work_tree(git: Git) -> str:
     with tempfile.TemporaryDirectory(prefix="patchwright-index-") as scratch:
         own = Path(scratch, "index")
         if index.exists():
-            shutil.copyfile(index, own)
+            shutil.copy2(index, own)  # with its time: git compares files as young as it by content
         places = {"GIT_INDEX_FILE": str(own)}
         inside = Git(git.root, alone=True, extra={**git.extra, **places}, own_filters=True)
         inside.run("add", "--all", "--", ".")

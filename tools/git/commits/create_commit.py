@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.fs.regular_file import GIT_FILE, read_regular_file
@@ -28,23 +29,34 @@ class HookRefused(Exception):
         self.hook = hook
 
 
-def create_commit(
-    broker: Broker, parent: str, text: str, index: Path, author: str, show: Callable[[GitOutput], None]
-) -> str:
-    """Return the id of a new commit of an index; hooks may change the index and the text.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatedCommit:
+    """A commit object that no branch has yet. outputs: of the hooks that ran"""
+
+    sha: str
+    text: str
+    outputs: tuple[GitOutput, ...]
+
+    @property
+    def subject(self) -> str:
+        """The first paragraph of the message, on one line."""
+        return " ".join(self.text.partition("\n\n")[0].split("\n")).strip()
+
+
+def create_commit(broker: Broker, parent: str, text: str, index: Path, author: str) -> CreatedCommit:
+    """Create a commit of an index; hooks may change the index and the text. Raises HookRefused, ToolFailure.
 
     parent: the commit before it, "" for none; author: as `git var GIT_AUTHOR_IDENT` prints it
-    show: receives the output of each hook
-    Raises HookRefused, ToolFailure.
     """
     broker.refuse_changed_definitions()
     extra = _build_author_environment(author)
+    outputs: list[GitOutput] = []
 
     def run_hook(name: str, *arguments: str) -> bool:
         output = broker.run_hook(name, *arguments, index=index, extra=extra)
         if output is None:
             return False
-        show(output)
+        outputs.append(output)
         if output.returncode:
             raise HookRefused(name, format_output(output))
         return True
@@ -52,7 +64,7 @@ def create_commit(
     run_hook("pre-commit")
     text = _run_message_hooks(broker, text, run_hook)
     tree = broker.run("write-tree", "--missing-ok", index=index).stdout.decode().strip()
-    if parent and tree == broker.run("rev-parse", f"{parent}^{{tree}}").stdout.decode().strip():
+    if outputs and parent and tree == broker.run("rev-parse", f"{parent}^{{tree}}").stdout.decode().strip():
         raise ToolFailure(f"git_commit: a hook of this repository took all changes out of the commit. {KEPT}")
     signs = broker.signs_commits()
     options = (*(("-S",) if signs else ()), *(("-p", parent) if parent else ()))
@@ -66,7 +78,7 @@ def create_commit(
     )
     if output.returncode:
         raise ToolFailure(f"{explain_failure(broker.root, 'commit', output)}\n{KEPT}")
-    return output.stdout.decode().strip()
+    return CreatedCommit(sha=output.stdout.decode().strip(), text=text, outputs=tuple(outputs))
 
 
 def format_output(output: GitOutput) -> str:

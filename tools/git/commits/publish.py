@@ -9,10 +9,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from sandbox.fs.regular_file import GIT_FILE, read_regular_file
 from sandbox.fs.three_way_merge import MergeConflict, merge_lines, merge_values
 from sandbox.helpers.git_runner import LITERAL
 from tools.core.action import ToolFailure
-from tools.git.broker import Broker, copy_index, create_scratch_folder, explain_failure
+from tools.git.broker import Broker, create_scratch_folder, explain_failure
 from tools.git.commits.create_commit import KEPT
 from tools.git.commits.git_objects import (
     Entry,
@@ -23,6 +24,7 @@ from tools.git.commits.git_objects import (
     write_index_entries,
 )
 from tools.git.index_lock import IndexLock
+from tools.git.scratch_index import copy_index
 
 Changes = Mapping[str, tuple[Entry | None, Entry | None]]
 """(old entry, new entry) of each path of a commit."""
@@ -36,10 +38,14 @@ class HeadMoved(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """The last commit, "" before the first, and the reference that a commit moves: a branch, or HEAD itself."""
+    """The last commit, "" before the first, and the reference that a commit moves: a branch, or HEAD itself.
+
+    file: content of git's file HEAD, by which a switch to another branch is seen
+    """
 
     commit: str
     ref: str
+    file: bytes | None
 
     @property
     def is_detached(self) -> bool:
@@ -49,13 +55,17 @@ class Head:
 
 def read_head(broker: Broker) -> Head:
     """Return HEAD. git resolves it: it knows every reference storage format."""
-    fields = broker.run(
-        "rev-parse", "--quiet", "HEAD", "--symbolic-full-name", "HEAD", ok=(0, 128)
-    ).stdout.split()
+    file = _read_head_file(broker)
+    names = ("HEAD", "--symbolic-full-name", "HEAD")
+    fields = broker.run("rev-parse", "--quiet", *names, ok=(0, 128)).stdout.split()
     if len(fields) == 2:
-        return Head(commit=fields[0].decode(), ref=os.fsdecode(fields[1]))
+        return Head(commit=fields[0].decode(), ref=os.fsdecode(fields[1]), file=file)
     name = broker.run("symbolic-ref", "--quiet", "HEAD", ok=(0, 1)).stdout
-    return Head(commit="", ref=os.fsdecode(name).strip() or "HEAD")
+    return Head(commit="", ref=os.fsdecode(name).strip() or "HEAD", file=file)
+
+
+def _read_head_file(broker: Broker) -> bytes | None:
+    return read_regular_file(broker.folder / "HEAD", GIT_FILE)
 
 
 def publish_commit(
@@ -76,7 +86,7 @@ def publish_commit(
             with lock:
                 if lock.read_index() != known:
                     continue
-                if read_head(broker) != head:
+                if _read_head_file(broker) != head.file:
                     raise HeadMoved
                 lock.replace_index(index.read_bytes() if index.exists() else None, _read_times(index))
                 try:

@@ -15,11 +15,11 @@ from tools.changes.session_changes import SessionChanges
 from tools.core.action import ToolFailure
 from tools.core.workspace import Workspace
 from tools.git import repository_programs
-from tools.git.broker import Broker, copy_index, create_scratch_folder, explain_failure
+from tools.git.broker import Broker, create_scratch_folder, explain_failure
 from tools.git.commits import commit_secrets, tampered_hooks
 from tools.git.commits.changed_files import ChangedFile, list_changed_files
 from tools.git.commits.commit_plan import CommitPlan, plan_commit
-from tools.git.commits.create_commit import KEPT, HookRefused, create_commit, format_output
+from tools.git.commits.create_commit import KEPT, CreatedCommit, HookRefused, create_commit, format_output
 from tools.git.commits.git_objects import diff_commits, read_index_entries, write_index_entries
 from tools.git.commits.publish import HeadMoved, publish_commit, read_head, restore_index
 from tools.git.index_lock import IndexLock
@@ -29,9 +29,10 @@ from tools.git.repository_state import (
     find_second_checkout,
     find_unfinished_operation,
 )
+from tools.git.scratch_index import copy_index
 
 # Times that a commit is made anew because somebody else committed meanwhile; for the last one the index is locked.
-_MOST_ATTEMPTS = 4
+_MOST_ATTEMPTS = 3
 
 _TRAILER = "Assisted-by"
 
@@ -113,7 +114,6 @@ def _commit_once(at: Workspace, broker: Broker, lock: IndexLock, text: str, auth
             "The user finishes that first; your changes stay in the files."
         )
     _finish_interrupted_commit(at, broker, lock, old)
-    outputs: list[GitOutput] = []
     with create_scratch_folder() as folder:
         index = copy_index(broker, folder)
         # The last commit's entries, with the stat data of the user's index where it applies.
@@ -130,28 +130,27 @@ def _commit_once(at: Workspace, broker: Broker, lock: IndexLock, text: str, auth
         commit_secrets.refuse_new_secrets(broker, old, index, at.settings.secrets_allowed)
         before = _read_dirty_files(broker, index)
         try:
-            new = create_commit(broker, old, text, index, author, outputs.append)
+            made = create_commit(broker, old, text, index, author)
         except HookRefused as refusal:
             reason = _explain_refusal(refusal)
             changed = before is not None and _find_changes(before, _read_dirty_files(broker, index) or {})
             if changed and changed <= chosen.entries.keys():
                 raise _Reformatted(reason) from None
             raise ToolFailure(reason, not_committed="hook") from None
-        changes = diff_commits(broker, old, new)
-        subject = text.partition("\n")[0]
+        changes = diff_commits(broker, old, made.sha)
         notes = [
             f"{file.path}: {_APART}" for file in files if file.has_foreign_edits and file.path in changes
         ]
-        notes += publish_commit(broker, lock, head, new, subject, changes)
+        notes += publish_commit(broker, lock, head, made.sha, made.subject, changes)
         followed = lock.read_index()
-        notes += _run_later_hooks(broker, index, outputs)
-    at.facts[_DONE] = new
+        outputs = [*made.outputs, *_run_later_hooks(broker, index, notes)]
+    at.facts[_DONE] = made.sha
     _forget_changes(at.changes, files, (*changes, *chosen.already_committed))
     if head.is_detached:
         notes.append("HEAD is on no branch; to keep this commit, the user makes one: git switch -c NAME")
     elif place := find_second_checkout(broker, head.ref):
         notes.append(f"{place!r} has this branch checked out too, and is one commit behind now")
-    result = _build_result(broker, new, chosen, notes, outputs)
+    result = _build_result(broker, made, chosen, notes, outputs)
     if lock.read_index() != followed:
         restore_index(broker, lock, changes)
     return result
@@ -179,14 +178,15 @@ def _find_changes(before: Mapping[str, tuple[int, ...]], after: Mapping[str, tup
     return {name for name in after if after[name] != before.get(name)} | (before.keys() - after.keys())
 
 
-def _run_later_hooks(broker: Broker, index: Path, outputs: list[GitOutput]) -> list[str]:
-    """Run the hooks that can no longer refuse the commit; return notes."""
+def _run_later_hooks(broker: Broker, index: Path, notes: list[str]) -> list[GitOutput]:
+    """Run the hooks that can no longer refuse the commit; one that is interrupted, or too slow, adds a note."""
+    found = []
     try:
-        outputs += filter(None, (broker.run_hook("post-commit", index=index),))
-        outputs += filter(None, (broker.run_hook("post-index-change", "0", "0", index=index),))
-    except (ToolFailure, UserError) as error:  # interrupted, or too slow
-        return [f"the commit is made, but not all hooks ran after it: {error}"]
-    return []
+        found.append(broker.run_hook("post-commit", index=index))
+        found.append(broker.run_hook("post-index-change", "0", "0", index=index))
+    except (ToolFailure, UserError) as error:
+        notes.append(f"the commit is made, but not all hooks ran after it: {error}")
+    return [output for output in found if output is not None]
 
 
 def _add_trailer(message: str, model: str) -> str:
@@ -288,19 +288,18 @@ def _forget_changes(changes: SessionChanges, files: Sequence[ChangedFile], paths
 
 
 def _build_result(
-    broker: Broker, sha: str, chosen: CommitPlan, notes: list[str], outputs: Sequence[GitOutput]
+    broker: Broker, made: CreatedCommit, chosen: CommitPlan, notes: list[str], outputs: Sequence[GitOutput]
 ) -> CommitResult:
     options = ("--numstat", "-z", "-r", "--root", "--no-renames", "--no-commit-id")
     safe = ("--no-ext-diff", "--no-textconv")
     files = []
-    for line in broker.run("diff-tree", *options, *safe, sha).split_fields():
+    for line in broker.run("diff-tree", *options, *safe, made.sha).split_fields():
         added, removed, path = line.split("\t", 2)
         numbers = (None, None) if added == "-" else (int(added), int(removed))
         files.append(CommittedFile(path=path, added=numbers[0], removed=numbers[1]))
-    subject = broker.run("log", "-1", "--no-show-signature", "--format=%s", sha).stdout
     return CommitResult(
-        sha=sha,
-        subject=subject.decode("utf-8", "replace").strip(),
+        sha=made.sha,
+        subject=made.subject,
         files=tuple(files),
         left_out=dict(chosen.excluded),
         notes=tuple(notes),
