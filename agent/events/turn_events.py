@@ -246,7 +246,10 @@ class ErrorEvent(Event):
 
 @dataclass(kw_only=True)
 class End(Event):
-    """The last event of a turn, on every path out of it."""
+    """The last event of a turn, on every path out of it.
+
+    not_committed: why a commit that was due, or that the model tried, was not made; "" if none failed
+    """
 
     kind: Literal["end"] = "end"
     outcome: str
@@ -257,3 +260,4 @@ class End(Event):
     files: list[str] = field(default_factory=list)
     commit: str = ""
     verification: str = ""
+    not_committed: str = ""

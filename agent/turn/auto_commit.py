@@ -14,7 +14,7 @@ from agent.turn.side_calls import HasSideCalls, request_short_text
 from agent.verify.suite_evidence import SuiteEvidence, list_modified_files, read_current_content
 from agent.verify.weakened_tests import WeakenedTests
 from sandbox.policy.decision import Mode
-from tools.core.action import Observation
+from tools.core.action import Observation, ToolFailure
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -50,10 +50,23 @@ class Committer:
         self._asking = asking
         self._tests = tests
 
-    async def commit_after_turn(self, text: str) -> None:
-        """Commit the remaining changes at the end of a verified turn. text: the model's final reply"""
-        if self.when != "never":
-            await self._commit_changes(text)
+    async def commit_after_turn(self, text: str) -> Observation | None:
+        """Commit the remaining changes at the end of a verified turn; None if no commit was due.
+
+        text: the model's final reply
+        """
+        return await self._commit_changes(text) if self.when != "never" else None
+
+    async def find_calling_git(self) -> str:
+        """Return the git command in whose hook a commit would be made now, as "git commit"; "" if none is due."""
+        if self.when == "never" or not list_modified_files(self._workspace):
+            return ""
+        from sandbox.fs.repository import find_root
+        from tools.git.repository_state import find_calling_git
+
+        return await asyncio.to_thread(
+            find_calling_git, find_root(self._workspace.root) or self._workspace.root
+        )
 
     async def commit_before_request(self, evidence: SuiteEvidence) -> str:
         """With "step": commit when the whole suite passed on the current files.
@@ -62,6 +75,8 @@ class Committer:
         """
         report = evidence.get_current_report() if self.when == "step" else None
         if report is None or report.get("outcome") != "passed" or self._tests.find_weakened_tests():
+            return ""
+        if await self.find_calling_git():
             return ""
         made = await self._commit_changes("")
         commit = made.data.get("commit") if made is not None and not made.failed else None
@@ -78,7 +93,10 @@ class Committer:
             return None
         message = await self._compose_message(text)
         if self.when == "branch" and self._workspace.mode is not Mode.READ_ONLY:
-            await asyncio.to_thread(_switch_to_own_branch, self._workspace, self.prompt or message)
+            try:
+                await asyncio.to_thread(_switch_to_own_branch, self._workspace, self.prompt or message)
+            except ToolFailure as failure:
+                return Observation(text=str(failure), data={"not_committed": "other"}, failed=True)
         return await self._act("git_commit", {"message": message})
 
     async def _compose_message(self, text: str) -> str:
@@ -151,6 +169,7 @@ def _switch_to_own_branch(at: Workspace, words: str) -> None:
     """
     from sandbox.fs.repository import find_root, read_branch
     from tools.git.broker import Broker
+    from tools.git.new_branch import switch_to_new_branch
     from tools.git.repository_state import find_unfinished_operation
 
     root = find_root(at.root)
@@ -160,10 +179,4 @@ def _switch_to_own_branch(at: Workspace, words: str) -> None:
     if find_unfinished_operation(broker):
         return
     slug = "-".join(re.findall(r"[a-z0-9]+", words.lower()))[:40].strip("-") or "work"
-    name, number = f"{BRANCHES}{slug}", 1
-    while broker.run("rev-parse", "--verify", "--quiet", f"refs/heads/{name}", ok=(0, 1)).stdout:
-        number += 1
-        name = f"{BRANCHES}{slug}-{number}"
-    if broker.run("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1)).stdout:
-        broker.run("branch", "--no-track", name)
-    broker.run("symbolic-ref", "-m", "patchwright: a branch of its own", "HEAD", f"refs/heads/{name}")
+    switch_to_new_branch(broker, f"{BRANCHES}{slug}")

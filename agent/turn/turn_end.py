@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.budget.limits import Tally
 from agent.events import (
     End,
-    ErrorEvent,
     Event,
     ObservationEvent,
     Prompt,
@@ -19,12 +17,13 @@ from agent.events import (
     VerdictEvent,
     Verification,
 )
-from agent.exit_codes import BY_FAULT, Exit
+from agent.exit_codes import Exit
 from agent.monitor.answers import GO_ON, GoOn, StopTurn, TellModel, TurnEnd
 from agent.rules.named_rule import NamedRule
 from agent.session.log import Session
 from agent.turn.auto_commit import Committer
 from agent.turn.loop import HarnessText, Loop
+from agent.turn.refused_commits import RefusedCommits
 from agent.verify.baseline import Baseline
 from agent.verify.gaming.notices import GamingNotices
 from agent.verify.suite_evidence import SuiteEvidence, list_modified_files
@@ -32,10 +31,8 @@ from agent.verify.suite_verifier import RunAction, SuiteVerifier
 from agent.verify.verdict import Claim, Verdict, Verifier, combine_verdicts
 from agent.verify.verify_settings import VerifySettings
 from agent.verify.weakened_tests import WeakenedTests, WeakenedTestsVerifier
-from sandbox.errors import UserError
-from sandbox.fs.private_files import write_private_file
+from sandbox.errors import Fault, UserError
 from sandbox.policy.decision import Mode
-from sandbox.secrets.child_environment import redact
 from tools.changes.change_tracker import Snapshotter
 from tools.core.registry import Toolbox
 from tools.core.workspace import Workspace
@@ -92,6 +89,7 @@ class TurnConclusion:
 
     evidence: the test runs, and the state of the files in each
     rules: the user's; those on tests have a verifier each
+    refused_commits: why changes are not committed
     weakened_tests: the guard against weakened tests
     verifiers: asked in this order; `suite` and the one of the weakened tests are the first
     reproduction: makes a script of the prompt's bug report; None where the settings do not want it
@@ -109,6 +107,7 @@ class TurnConclusion:
     weakened_tests: WeakenedTests = field(init=False)
     suite: SuiteVerifier = field(init=False)
     verifiers: list[Verifier] = field(init=False)
+    refused_commits: RefusedCommits = field(init=False)
     reproduction: ReproductionVerifier | None = None
     preparations: list[Preparation] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
@@ -121,6 +120,7 @@ class TurnConclusion:
     def __post_init__(self) -> None:
         self.evidence = SuiteEvidence(self.workspace)
         self.weakened_tests = WeakenedTests(self.workspace)
+        self.refused_commits = RefusedCommits(self.workspace)
         baseline = Baseline(workspace=self.workspace, get_snapshots=self.get_snapshots)
         self.suite = SuiteVerifier(
             workspace=self.workspace,
@@ -204,6 +204,7 @@ class TurnConclusion:
         self._commits.clear()
         self._committed.clear()
         self._advice.clear()
+        self.refused_commits.begin_turn()
         for each in self.verifiers:
             each.begin_turn()
 
@@ -224,6 +225,7 @@ class TurnConclusion:
             if commit := event.data.get("commit"):
                 self._commits.append(str(commit))
                 self._committed.update(str(path) for path in event.data.get("files", ()))
+            self.refused_commits.track(event.text, event.data)
             if "summary" in event.data and (status := event.data.get("status")):
                 self.workspace.facts["finish"] = status
 
@@ -317,6 +319,19 @@ class TurnConclusion:
             return outcome
         return Exit.NOT_ACHIEVED if outcome in _ANSWERED else outcome
 
+    async def commit_turn(self, committer: Committer, text: str) -> None:
+        """Commit the turn's changes where the settings want it. text: the model's final reply"""
+        if caller := await committer.find_calling_git():
+            detail = f"not committed: this runs in a hook of {caller}, which commits itself"
+            self.session.append(Signal(name="commit", detail=detail))
+        elif (made := await committer.commit_after_turn(text)) is not None:
+            self.refused_commits.track(made.text, made.data)
+
+    def conclude(self, outcome: Exit, summary: str, tally: Tally, verification: Verification) -> End:
+        """Return the last event of a turn that the model ended; a commit that failed makes it "not achieved"."""
+        outcome, summary = self.refused_commits.apply(outcome, summary)
+        return self.create_end_event(outcome, summary, tally, verification)
+
     def create_end_event(
         self, outcome: Exit, summary: str, tally: Tally, verification: Verification | None = None
     ) -> End:
@@ -330,6 +345,7 @@ class TurnConclusion:
             files=sorted(self._committed.union(list_modified_files(self.workspace))),
             commit=self._commits[-1] if self._commits else "",
             verification=f"{verification.outcome}: {verification.detail}" if verification else "",
+            not_committed=self.refused_commits.reason,
         )
 
 
@@ -345,10 +361,18 @@ async def run_to_end(
     cut_off: end of the turn before a kill; the loop is skipped then
     """
     run = loop.run if work is None else work.run
+    refused: TurnEnd | None = None
     while True:
         if cut_off is None:
             conclusion.workspace.facts.pop("finish", None)
-        ended = cut_off or await run()
+        try:
+            ended = cut_off or await run()
+        except UserError as error:
+            if refused is None or error.fault is Fault.STORAGE_FULL:
+                raise
+            # The work had ended before, and only its commit was refused.
+            conclusion.session.append(Signal(name="model", detail=error.message))
+            return conclusion.conclude(Exit.DONE, refused.text, loop.tally, conclusion.verification)
         cut_off = None
         if ended.reason in _EARLY_ENDS:
             return conclusion.create_end_event(_EARLY_ENDS[ended.reason], ended.detail, loop.tally)
@@ -365,25 +389,9 @@ async def run_to_end(
             outcome = Exit.NOT_ACHIEVED if outcome is Exit.DONE else outcome
             summary = f"{ended.text}\n\n{withheld}".strip()
         elif verification.outcome == "passed":
-            await committer.commit_after_turn(ended.text)
-        return conclusion.create_end_event(outcome, summary, loop.tally, verification)
-
-
-def describe_error(error: Exception, folder: Path) -> tuple[ErrorEvent, Exit]:
-    """Return the event and the exit code of a turn that an error ended.
-
-    folder: of the session; the traceback of an internal error is written there
-    """
-    if isinstance(error, UserError):
-        event = ErrorEvent(fault=error.fault, message=error.message, hint=error.hint)
-        return event, BY_FAULT[error.fault]
-    import traceback
-
-    report = folder / "traceback.txt"
-    try:
-        text = redact("".join(traceback.format_exception(error)))
-        write_private_file(report, text.encode("utf-8", "replace"))
-    except OSError:  # the disk may be the cause; the event still reports the error
-        report = Path("(not written)")
-    message = f"{type(error).__name__}: {error}"
-    return ErrorEvent(fault="internal", message=message, hint=f"Traceback: {report}"), Exit.INTERNAL
+            await conclusion.commit_turn(committer, ended.text)
+            if takes_advice and (advice := conclusion.refused_commits.advise_model()):
+                loop.inbox.append(HarnessText(advice))
+                refused = ended
+                continue
+        return conclusion.conclude(outcome, summary, loop.tally, verification)

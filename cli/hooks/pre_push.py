@@ -145,10 +145,11 @@ def _attempt_repair(git: Git, place: Worktree, model: str) -> None:
     if done.returncode != 0 or made == place.base:
         _print_message("pre-push: no repair was found")
         return
-    name = f"patchwright/fix-{place.base[:10]}"
+    from tools.git.new_branch import create_branch
+
     try:
-        git.run("branch", "--force", name, made)
-    except GitFailed as error:  # the branch is checked out somewhere
+        name = create_branch(git.run, f"patchwright/fix-{place.base[:10]}", made)
+    except GitFailed as error:
         _print_message(f"pre-push: a repair was made, {made[:10]}, but {error}")
         return
     _print_message(

@@ -54,7 +54,12 @@ NO_TRANSPORT = {"GIT_ALLOW_PROTOCOL": "none"}
 """Before git 2.44 a promised object that is missing is fetched whatever GIT_NO_LAZY_FETCH says, by a command that the
 repository's settings name. No transport has this name."""
 
-_HARDENED = (*QUIET, *NO_HOOKS, *("-c", "core.quotePath=false"), *("-c", "color.ui=false"))
+_HARDENED = (
+    *(*QUIET, *NO_HOOKS),
+    *("-c", "core.quotePath=false"),
+    *("-c", "color.ui=false"),
+    *("-c", "i18n.logOutputEncoding=UTF-8"),
+)
 
 _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sandbox.fs.repository import find_root, read_branch, read_head_commit
 from sandbox.helpers.git_runner import LITERAL
-from tools.core.action import Observation
+from tools.core.action import Observation, ToolFailure
 from tools.core.registry import tool
 from tools.core.text import format_count, format_unified_diff, join_names
 from tools.core.workspace import Workspace
@@ -65,7 +65,11 @@ async def git_commit(message: str, *, at: Workspace) -> Observation:
     """Commit your changes, and no others. Hooks run; fix what they report."""
     from tools.git.commits.session_commit import commit_session
 
-    made = await commit_session(at, message)
+    try:
+        made = await commit_session(at, message)
+    except ToolFailure as failure:
+        failure.data.setdefault("not_committed", "other")
+        raise
     lines = [f"committed {made.sha[:10]} {made.subject}"]
     lines += [f"  {file.path} {_format_line_counts(file)}" for file in made.files[:_MAX_NAMES]]
     if len(made.files) > _MAX_NAMES:

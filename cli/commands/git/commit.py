@@ -67,6 +67,12 @@ def commit_staged(folder: Path, flags: Mapping[str, Any], *, show: bool, edit: b
     if show:
         print(sanitize_text(message), end="")
         return int(Exit.DONE)
+    if read_staged_change(git).files != change.files:
+        print(
+            "patchwright: nothing was committed: what is staged changed meanwhile. Try again.",
+            file=sys.stderr,
+        )
+        return int(Exit.NOT_ACHIEVED)
     return _run_git_commit(git, message, edit=edit and sys.stdin.isatty())
 
 
@@ -95,7 +101,8 @@ def _run_git_commit(git: Git, message: str, *, edit: bool) -> int:
         path = os.environ.get("PATH", os.defpath) if _has_hooks(git) else build_search_path(git.root)
         # git's own variables stay: they may be what the user set before.
         environment = {**os.environ, "PATH": path, **broker.replacement_environment}
-        options = (*QUIET[1:], "commit", *how, f"--file={file.name}")
+        # The message is UTF-8, whatever the user's own commits are written in.
+        options = (*QUIET[1:], *("-c", "i18n.commitEncoding=UTF-8"), "commit", *how, f"--file={file.name}")
         code = run_in_terminal(git.root, *options, environment=environment)
     return int(Exit.DONE if code == 0 else Exit.NOT_ACHIEVED)
 
