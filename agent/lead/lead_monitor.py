@@ -173,11 +173,12 @@ class Lead(Monitor):
         return self._is_small and is_below_a_billion(self._runtime.loop.model.name)
 
     def _is_about_tests(self) -> bool:
-        from agent.verify.prompt_intent import asks_for_passing_tests, asks_for_repair, asks_to_change_nothing
+        from agent.prompt.prompt_reader import read_intent
 
-        if self._runtime.policy.mode is Mode.READ_ONLY or asks_to_change_nothing(self._prompt):
+        intent = read_intent(self._prompt)
+        if self._runtime.policy.mode is Mode.READ_ONLY or intent.forbids_edits:
             return False
-        if asks_for_repair(self._prompt) or asks_for_passing_tests(self._prompt):
+        if intent.kind == "repair" or intent.wants_passing_tests:
             return True
         last = self._runtime.conclusion.evidence.last
         return self._replies.count > 0 and last is not None and last.report.get("outcome") == "failed"

@@ -28,7 +28,7 @@ def inspect_patch(git: Git, base: str, patch: bytes, task: str = "") -> PatchFac
     """
     if not patch:
         return PatchFacts()
-    from agent.verify.gaming.request_intent import read_request
+    from agent.prompt.excused_changes import read_request
     from tools.lint.gaming.detection import find_signs
     from tools.lint.gaming.git_changes import build_change_set
 

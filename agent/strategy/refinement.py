@@ -14,6 +14,7 @@ from typing import Any
 
 from agent.events import ObservationEvent, Verification
 from agent.exit_codes import Exit
+from agent.prompt.named_tests import list_wanted_tests
 from agent.session.log import read_events
 from agent.strategy.candidate import Candidate
 from agent.strategy.failure_classes import (
@@ -24,7 +25,6 @@ from agent.strategy.failure_classes import (
     classify_failure,
 )
 from agent.strategy.strategy_turn import StrategyTurn
-from agent.verify.prompt_intent import list_wanted_tests
 from sandbox.secrets.child_environment import redact
 from tools.core.text import clip, join_names
 from tools.core.untrusted_output import enclose_in_tag

@@ -168,17 +168,16 @@ class SuiteVerifier:
 
     def _should_make_tests_pass(self, prompt: str) -> bool:
         """Return whether the prompt wants failing tests to pass. After a denial, nothing more is tried."""
-        from agent.verify.prompt_intent import (
-            asks_for_passing_tests,  # its patterns take 8 ms to compile: not at the start
-        )
+        from agent.prompt.prompt_reader import read_intent
 
-        return asks_for_passing_tests(prompt) and not self.evidence.denied
+        return read_intent(prompt).wants_passing_tests and not self.evidence.denied
 
     def _is_excusable(self, prompt: str, old: Collection[str]) -> bool:
         """Return whether the old failures are no concern of the prompt: it wants no tests to pass, or others."""
-        from agent.verify.prompt_intent import asks_for_passing_tests, list_named_tests
+        from agent.prompt.named_tests import list_named_tests
+        from agent.prompt.prompt_reader import read_intent
 
-        if not old or not asks_for_passing_tests(prompt):
+        if not old or not read_intent(prompt).wants_passing_tests:
             return True
         named = list_named_tests(prompt, old)
         return named is not None and not named

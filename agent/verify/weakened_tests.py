@@ -91,9 +91,9 @@ class WeakenedTests:
         """Return whether test files were changed, and a prompt of the turn asks for that."""
         if not self._list_changed_test_files():
             return False
-        from agent.verify.prompt_intent import asks_to_change_tests
+        from agent.prompt.prompt_reader import read_intents
 
-        return asks_to_change_tests(self._prompts)
+        return read_intents(self._prompts).wants_changed_tests
 
     def may_have_left_out_tests(self, *, has_skipped: bool) -> bool:
         """Return whether the turn's changes could have left tests out, and no prompt asks for that.
@@ -148,7 +148,7 @@ class WeakenedTests:
     def _detect(self, sides: Sides) -> list[Finding]:
         from dataclasses import replace
 
-        from agent.verify.gaming.request_intent import read_request
+        from agent.prompt.excused_changes import read_request
         from tools.lint.gaming.detection import find_signs
         from tools.lint.gaming.file_changes import ChangeSet, FileChange
         from tools.lint.gaming.related_tests import read_related_tests

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.verify.gaming.request_intent import read_request
+from agent.prompt.excused_changes import read_request
 from benchmarks.verification.cheats import read_cheats
 from benchmarks.verification.real_commits import describe_commit, list_commits, read_files
 from benchmarks.verification.weakening import is_weakening

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.verify.gaming.request_intent import read_request
+from agent.prompt.excused_changes import read_request
 from benchmarks.verification.cheats import Cheat, read_cheats
 from benchmarks.verification.real_commits import describe_commit, list_commits, read_files
 from benchmarks.verification.weakening import is_weakening

@@ -17,7 +17,6 @@ HOW_TO_ASK = (
     " For all else set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a model: --model PROVIDER/NAME"
     " (a local server: --model openai/NAME --api-base http://localhost:8080/v1)."
 )
-NO_COMMIT = "Give --no-commit, and leave it out of the prompt."
 NEED_TEST = (
     "If no test shows the bug yet, write one that fails because of it (in a test file; from a report with a snippet or "
     "a trace: patchwright reproduce --file REPORT --write-test tests/test_bug.py), and say: "

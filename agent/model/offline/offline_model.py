@@ -13,7 +13,6 @@ from agent.model.offline.offline_messages import (
     CANNOT,
     HOW_TO_ASK,
     HOW_TO_SET_UP,
-    NO_COMMIT,
     NOT_ANSWERED,
     UNCLEAR,
 )
@@ -53,20 +52,14 @@ class OfflineModel:
 
 def answer_request(request: Request, *, apply_doubtful: bool = False) -> Reply:
     """Return the next step of the request's turn. Raises UserError if the task needs a language model."""
-    from agent.verify.prompt_intent import asks_not_to_commit
-
     turn = OfflineTurn.from_request(request)
     wish = "repair" if turn.accepted is not None else decide_wish(turn.prompt, turn.notes)
-    if wish == "question":
+    if wish == "answer":
         return _answer_question(turn)
     if wish == "unclear":
         raise UserError(Fault.CONFIGURATION, UNCLEAR, HOW_TO_ASK)
-    if wish == "other":
+    if wish in ("change", "task"):
         raise UserError(Fault.CONFIGURATION, CANNOT, HOW_TO_SET_UP)
-    if asks_not_to_commit(turn.prompt) and "git_commit" in turn.tools:
-        raise UserError(
-            Fault.CONFIGURATION, "the prompt forbids a commit, and this session makes one", NO_COMMIT
-        )
     return RepairTurn(turn=turn, changes=RepairChanges(turn=turn, apply_doubtful=apply_doubtful)).next_reply()
 
 

@@ -53,6 +53,13 @@ class OfflineTurn:
             accepted=find_proposed_search(request.messages[:start]) if accepts else None,
         )
 
+    @property
+    def may_commit(self) -> bool:
+        """Whether a commit can be made, and the prompt does not forbid it."""
+        from agent.prompt.prompt_reader import read_intent
+
+        return "git_commit" in self.tools and not read_intent(self.prompt).forbids_commit
+
     def find_steps(self, tool: str) -> list[Step]:
         """Return the calls of a tool, in their order."""
         return [step for step in self.steps if step.action.tool == tool]

@@ -76,7 +76,7 @@ class RepairTurn:
     def _write_plan(self) -> Reply | None:
         if "plan" not in self.turn.tools or self.turn.find_steps("plan"):
             return None
-        wanted = PLAN if "git_commit" in self.turn.tools else PLAN[:-1]
+        wanted = PLAN if self.turn.may_commit else PLAN[:-1]
         items = [
             {"text": text, "status": "doing" if not place else "open"} for place, text in enumerate(wanted)
         ]
@@ -214,7 +214,7 @@ class RepairTurn:
         return self.end_turn("\n\n".join(text), "not achieved")
 
     def _commit_changes(self) -> Reply | None:
-        if "git_commit" not in self.turn.tools or self.turn.find_steps("git_commit"):
+        if not self.turn.may_commit or self.turn.find_steps("git_commit"):
             return None
         if (removal := self._remove_test()) is not None:
             return removal

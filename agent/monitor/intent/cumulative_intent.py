@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,9 +20,9 @@ from agent.monitor.answers import GO_ON, ActionAnswer, Ask, TellPerson
 from agent.monitor.discipline_settings import Chains
 from agent.monitor.intent.trail import Chain, Change, Link, Trail
 from agent.monitor.monitor import Monitor
+from agent.prompt.hook_wishes import asks_to_skip_hooks
 from agent.session.branch_history import History
 from tools.core.action_guard import BegunAction
-from tools.core.untrusted_output import remove_foreign_text
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -37,16 +36,6 @@ SHORTEST_VALUE = 12
 
 MOST_SECRETS = 16
 """Secrets whose values are looked for: the last that were read."""
-
-_ASKS_TO_SKIP_HOOKS = re.compile(
-    r"no-verify|(?:skip|bypass|without|ignore|disable|turn off)[^.\n]{0,40}\bhooks?\b",
-    re.IGNORECASE,
-)
-"""A person's wish that commits go past the hooks."""
-
-
-def _asks_to_skip_hooks(prompt: str) -> bool:
-    return bool(_ASKS_TO_SKIP_HOOKS.search(remove_foreign_text(prompt)))
 
 
 class CumulativeIntent(Monitor):
@@ -77,9 +66,9 @@ class CumulativeIntent(Monitor):
             case MessageEvent():
                 self._steps += 1
             case Prompt():
-                self._may_skip_hooks = _asks_to_skip_hooks(event.text)
+                self._may_skip_hooks = asks_to_skip_hooks(event.text)
             case Steer() if event.by == "person":
-                self._may_skip_hooks = self._may_skip_hooks or _asks_to_skip_hooks(event.text)
+                self._may_skip_hooks = self._may_skip_hooks or asks_to_skip_hooks(event.text)
             case DecisionEvent() if event.call in self._asked:
                 chains = self._asked.pop(event.call)
                 if event.verdict == "allow" and event.by == "person":

@@ -45,6 +45,7 @@ class GamingNotices:
         return Verdict(outcome="unknown", evidence="static", name=self.name, detail="\n".join(rows))
 
     def _list_rows(self, claim: Claim) -> list[str]:
+        from agent.prompt.prompt_reader import read_intent
         from agent.verify.gaming.claims import find_unbacked_claim
         from agent.verify.gaming.scope import find_scope_notices
 
@@ -52,7 +53,9 @@ class GamingNotices:
         rows = [row.strip() for row in describe_findings(notices).splitlines()]
         changed = list_modified_files(self.workspace)
         if claim.is_done and changed:
-            rows += find_scope_notices(remove_foreign_text(claim.prompt), changed, self._has_file)
+            rows += find_scope_notices(
+                remove_foreign_text(claim.prompt), read_intent(claim.prompt), changed, self._has_file
+            )
             if said := find_unbacked_claim(claim.answer, self.guard.trace):
                 rows.append(f"claimed, though the model ran nothing since its last edit: {said}")
         return rows

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from agent.verify.prompt_intent import remove_quoted_text
+from agent.prompt.prompt_text import remove_quoted_text
 from agent.verify.requirements.patterns import find_checks
 from agent.verify.requirements.requirement import Kind, Requirement, number_requirements
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.verify.gaming.request_intent import read_request
+from agent.prompt.excused_changes import read_request
 from agent.verify.select.patch_text import PatchFile, build_patch_file
 from agent.verify.verdict import Verdict
 from sandbox.fs.private_files import create_private_folder

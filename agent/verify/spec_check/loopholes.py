@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from agent.verify.prompt_intent import asks_for_passing_tests, asks_to_change_tests
+from agent.prompt.prompt_reader import read_intent
 from agent.verify.requirements.requirement import Requirement
 from agent.verify.requirements.static_checks import is_same_file
 from agent.verify.spec_check.corrections import close_loophole
@@ -16,14 +16,15 @@ _EVIDENCE = ("tests", "command")
 
 def find_loopholes(prompt: str, requirements: Sequence[Requirement]) -> Iterator[SpecFinding]:
     """Yield a finding for each test that is all the evidence of the task, and that nothing keeps from being edited."""
-    if asks_to_change_tests([prompt]):
+    intent = read_intent(prompt)
+    if intent.wants_changed_tests:
         return
     closed = [each.check for each in requirements if each.kind == "file-unchanged"]
     tests = [each for each in requirements if each.kind == "tests"]
     told = [each for each in requirements if each.kind not in ("tests", "group", "judged", "file-changed")]
     if "tests" in closed or any(each.kind not in ("file-unchanged", "no-dependency") for each in told):
         return
-    if not tests and asks_for_passing_tests(prompt):
+    if not tests and intent.wants_passing_tests:
         text = "that tests pass is the only evidence of this task, and nothing keeps the tests from being changed"
         yield close_loophole(SpecFinding(kind="loophole", text=text), prompt, "Do not change the tests.")
     for each in tests:

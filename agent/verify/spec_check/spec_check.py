@@ -89,7 +89,7 @@ class SpecCheck:
         return GO_ON
 
     def _find_by_code(self, prompt: str, requirements: Sequence[Requirement]) -> list[SpecFinding]:
-        from agent.verify.prompt_intent import asks_to_change_tests
+        from agent.prompt.prompt_reader import read_intent
         from agent.verify.spec_check.constraints import find_impossible_sets, find_rule_conflicts
         from agent.verify.spec_check.contradicting_tests import (
             find_double_results,
@@ -102,7 +102,7 @@ class SpecCheck:
 
         told = find_told_results(prompt)
         found = list(find_double_results(told))
-        if not asks_to_change_tests([prompt]):
+        if not read_intent(prompt).wants_changed_tests:
             try:
                 tests = read_test_files(self.workspace, [each.name for each in told])
             except UserError:  # no index can be made: the other checks remain

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent.verify.prompt_intent import remove_quoted_text
+from agent.prompt.prompt_text import remove_quoted_text
 from agent.verify.requirements.extraction import split_sentences
 
 _CALL = r"(?P<call>[A-Za-z_][\w.]*\((?:[^()\n`]|\([^()\n`]*\))*\))"

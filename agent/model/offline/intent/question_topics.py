@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.model.offline.intent.prompt_wish import orders_repair
-from agent.verify.prompt_intent import remove_quoted_text
+from agent.prompt.prompt_reader import read_intent
+from agent.prompt.prompt_text import remove_quoted_text
 
 Topic = Literal[
     "failing",  # which tests fail, or do they pass
@@ -250,7 +250,7 @@ def read_question(prompt: str) -> Question | None:
     """Return what a prompt asks; None if no topic fits and it has too few words to search for."""
     text = remove_quoted_text(prompt).strip()
     names = find_names(text)
-    if orders_repair(prompt):  # and nothing may be written
+    if read_intent(prompt).orders_repair:  # and nothing may be written
         return Question(topic="fix", text=text, names=names)
     bare = _PROHIBITION.sub("", text).strip().rstrip(" ?.!¿")
     open_topics = {topic: each for topic, each in _TOPICS.items() if names or topic not in _NEED_NAMES}

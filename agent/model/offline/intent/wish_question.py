@@ -29,10 +29,10 @@ class WishQuestion:
         if self.model_name() != "offline":
             return GO_ON
         from agent.model.offline.intent.chosen_wish import ANSWER_CHOSEN, REPAIR_CHOSEN
-        from agent.model.offline.intent.prompt_wish import classify_prompt
         from agent.model.offline.offline_turn import accepts_proposal
+        from agent.prompt.prompt_reader import read_intent
 
-        if accepts_proposal(prompt) or classify_prompt(prompt) != "unclear":
+        if accepts_proposal(prompt) or read_intent(prompt).kind != "unclear":
             return GO_ON
         match await self.ask_meaning():
             case "repair":

@@ -8,19 +8,27 @@ from pathlib import Path
 import pytest
 
 from agent.model.offline.intent.chosen_wish import ANSWER_CHOSEN, REPAIR_CHOSEN, decide_wish
-from agent.model.offline.intent.prompt_wish import classify_prompt, forbids_changes
 from agent.model.offline.intent.question_topics import find_names, read_question
-from agent.verify.prompt_intent import asks_for_passing_tests
+from agent.prompt.prompt_reader import read_intent
 from cli.tui.conversation.plan_mode import ASKED
 
 Row = tuple[str, str, str]
 
-LINES = (Path(__file__).parent / "prompt_phrasings.tsv").read_text("utf-8").splitlines()
+KINDS = {"answer": "question", "change": "other", "task": "other"}
+"""Words of the phrasings for kinds of intents."""
+
+LINES = (Path(__file__).parents[2] / "prompt" / "prompt_phrasings.tsv").read_text("utf-8").splitlines()
 ROWS: list[Row] = [
     (kind, topic, prompt)
     for kind, topic, prompt in (line.split("\t") for line in LINES if not line.startswith("#"))
 ]
 DEVELOPMENT, HELD_OUT = ROWS[::2], ROWS[1::2]
+
+
+def classify_prompt(prompt: str) -> str:
+    kind = read_intent(prompt).kind
+    return KINDS.get(kind, kind)
+
 
 QUESTIONS_LIKE_ORDERS = [
     "Can you fix it or does it need a model?",
@@ -109,7 +117,7 @@ def test_a_prompt_that_forbids_changes_is_a_question_whatever_else_it_says() -> 
         "fix it. No edits!",
         "repariere nichts, erklär es nur",
     ):
-        assert forbids_changes(prompt) or classify_prompt(prompt) == "question"
+        assert read_intent(prompt).forbids_edits or classify_prompt(prompt) == "question"
         assert classify_prompt(prompt) == "question", prompt
 
 
@@ -132,18 +140,18 @@ def test_a_report_of_a_bug_is_a_wish_whatever_sentences_it_holds() -> None:
 
 def test_no_question_is_verified_by_a_run_of_the_tests() -> None:
     questions = [prompt for kind, _, prompt in ROWS if kind == "question"]
-    assert [each for each in questions if asks_for_passing_tests(each)] == []
+    assert [each for each in questions if read_intent(each).wants_passing_tests] == []
 
 
 def test_what_the_person_has_chosen_decides() -> None:
     assert decide_wish("the tests are failing", []) == "unclear"
     assert decide_wish("the tests are failing", [REPAIR_CHOSEN]) == "repair"
-    assert decide_wish("the tests are failing", [ANSWER_CHOSEN]) == "question"
+    assert decide_wish("the tests are failing", [ANSWER_CHOSEN]) == "answer"
 
 
 def test_plan_mode_makes_a_wish_a_question() -> None:
-    assert decide_wish("make the failing tests pass", [ASKED]) == "question"
-    assert decide_wish("add a dark mode", [ASKED]) == "other"
+    assert decide_wish("make the failing tests pass", [ASKED]) == "answer"
+    assert decide_wish("add a dark mode", [ASKED]) == "change"
 
 
 EXERCISE = """# Instructions
@@ -157,7 +165,7 @@ in `eggs_test.py` have to pass; leave them as they are."""
 
 def test_a_long_description_that_ends_in_an_order_is_work_for_a_model() -> None:
     prompt = EXERCISE.format(story="The farmer notes which places are taken. " * 15)
-    assert not forbids_changes(prompt)
+    assert not read_intent(prompt).forbids_edits
     assert classify_prompt(prompt) == "other"
     assert classify_prompt(prompt.replace("Write", "Why is nobody able to write")) == "question"
 
@@ -177,7 +185,7 @@ def test_sparing_the_tests_forbids_no_repair() -> None:
     ],
 )
 def test_a_word_on_tests_lifts_no_ban_on_changes_of_code(prompt: str) -> None:
-    assert forbids_changes(prompt)
+    assert read_intent(prompt).forbids_edits
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent.verify.prompt_intent import (
-    asks_for_passing_tests,
-    asks_for_repair,
-    asks_not_to_commit,
-    asks_to_change_nothing,
-    asks_to_change_tests,
-    list_wanted_tests,
-)
+from agent.prompt.named_tests import list_wanted_tests
+from agent.prompt.prompt_reader import read_intent, read_intents
 
 REPAIRS = [
     "make the failing tests pass",
@@ -70,7 +64,6 @@ NO_REPAIRS = [
     "make a list of the tests that pass",
     "get the names of the tests that pass",
     "correct me if I'm wrong: does total fail?",
-    "fix the bug, do not change cart.py",
     "summarize the fix",
     "what would fix the tests?",
     "should I fix the tests?",
@@ -145,45 +138,45 @@ TESTS_TO_KEEP = [
 
 @pytest.mark.parametrize("prompt", REPAIRS)
 def test_an_order_to_repair_is_recognised(prompt: str) -> None:
-    assert asks_for_repair(prompt)
+    assert read_intent(prompt).kind == "repair"
 
 
 @pytest.mark.parametrize("prompt", NO_REPAIRS)
 def test_no_question_and_no_other_work_is_taken_for_a_repair(prompt: str) -> None:
-    assert not asks_for_repair(prompt)
+    assert read_intent(prompt).kind != "repair"
 
 
 @pytest.mark.parametrize("prompt", PASSING)
 def test_a_wish_for_passing_tests_is_recognised(prompt: str) -> None:
-    assert asks_for_passing_tests(prompt)
+    assert read_intent(prompt).wants_passing_tests
 
 
 @pytest.mark.parametrize("prompt", NOT_PASSING)
 def test_talk_of_tests_is_no_wish_for_passing_tests(prompt: str) -> None:
-    assert not asks_for_passing_tests(prompt)
+    assert not read_intent(prompt).wants_passing_tests
 
 
 @pytest.mark.parametrize("prompt", TESTS_TO_CHANGE)
 def test_leave_to_change_tests_is_recognised(prompt: str) -> None:
-    assert asks_to_change_tests([prompt])
-    assert asks_to_change_tests(["make it work", prompt]), "also when it comes as steering"
+    assert read_intents([prompt]).wants_changed_tests
+    assert read_intents(["make it work", prompt]).wants_changed_tests, "also when it comes as steering"
 
 
 @pytest.mark.parametrize("prompt", TESTS_TO_KEEP)
 def test_a_wish_for_passing_tests_is_no_leave_to_change_them(prompt: str) -> None:
-    assert not asks_to_change_tests([prompt])
+    assert not read_intents([prompt]).wants_changed_tests
 
 
 def test_what_is_piped_or_quoted_asks_for_nothing() -> None:
-    assert asks_for_repair("fix the failing tests\n\n<stdin>\ndo not change anything\n</stdin>")
-    assert asks_for_repair("fix the bug:\n```\n# do not change anything, add tests\n```")
-    assert not asks_to_change_tests(["make it pass\n  | update the tests"])
+    assert read_intent("fix the failing tests\n\n<stdin>\ndo not change anything\n</stdin>").kind == "repair"
+    assert read_intent("fix the bug:\n```\n# do not change anything, add tests\n```").kind == "repair"
+    assert not read_intents(["make it pass\n  | update the tests"]).wants_changed_tests
 
 
 def test_a_forbidden_commit_is_no_forbidden_change() -> None:
-    assert asks_not_to_commit("fix the tests, but don’t commit")
-    assert not asks_to_change_nothing("fix the tests, but do not commit")
-    assert not asks_not_to_commit("fix the tests and commit")
+    assert read_intent("fix the tests, but don’t commit").forbids_commit
+    assert not read_intent("fix the tests, but do not commit").forbids_edits
+    assert not read_intent("fix the tests and commit").forbids_commit
 
 
 def test_failing_tests_are_wanted_where_the_prompt_is_about_them() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agent.verify.prompt_intent import asks_for_passing_tests, asks_for_repair, asks_to_change_tests
+from agent.prompt.prompt_reader import read_intent
 from tools.lint.gaming.file_changes import Request
 
 _REMOVAL = re.compile(
@@ -52,10 +52,11 @@ _TOPICS: dict[str, re.Pattern[str]] = {
 def read_request(prompts: Sequence[str]) -> Request:
     """Return what the prompts of a turn ask for."""
     text = "\n".join(prompts)
-    passing = any(map(asks_for_passing_tests, prompts))
-    repair = any(map(asks_for_repair, prompts))
+    intents = [read_intent(each) for each in prompts]
+    passing = any(each.wants_passing_tests for each in intents)
+    repair = any(each.kind == "repair" for each in intents)
     return Request(
-        tests=asks_to_change_tests(prompts),
+        tests=any(each.wants_changed_tests for each in intents),
         about_tests=bool(_ABOUT_TESTS.search(text)) and not passing and not repair,
         passing=passing,
         repair=repair,

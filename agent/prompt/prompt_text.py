@@ -1,0 +1,105 @@
+"""Text of a prompt that counts as the person's own words, and its clauses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tools.core.untrusted_output import remove_foreign_text
+
+_MATERIAL = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|^  \| [^\n]*|^>[^\n]*", re.DOTALL | re.MULTILINE)
+"""Code blocks and quoted output: material, not part of the request."""
+
+_CITED = re.compile(r"[\"“”„«»「『][^\"“”„«»「」『』\n]*[\"“”«»」』]|(?<!\w)'[^'\n]+'(?!\w)")
+
+_CLAUSE_END = re.compile(
+    r"[.!?;:](?=\s|$)|[\n,()—–。！？；，、：]|\s-+\s"
+    r"|\b(?:and|then|but|also|und|aber|dann|et|mais|puis|pero|luego|(?<!\w)y)\b",
+    re.IGNORECASE,
+)
+
+LONG = 80
+"""Words from which on a prompt is likely to hold a report, whose middle is no part of the request."""
+
+PATH = r"(?:[\w.@*-]+/)*[\w*-][\w.*-]*\.[A-Za-z]\w{0,5}(?![\w/])|(?:[\w.@*-]+/)+[\w.*-]*|\*\.\w+"
+"""A file with an extension, a path with a slash, or a glob."""
+
+KNOWN_FILES = (
+    r"(?:README|LICENSE|CHANGELOG|Makefile|Dockerfile|Jenkinsfile|Procfile|Gemfile|Rakefile|CODEOWNERS)"
+)
+"""Names of files without an extension, as they are written."""
+
+_NAMED = re.compile(
+    rf"(?<![\w/.])(?P<path>{PATH}|\b(?-i:{KNOWN_FILES})\b)"
+    r"|(?<![\w-])[`'\"]?(?P<folder>[\w-]{2,})[`'\"]?[ -](?:folder|directory|dir|package)\b"
+    r"|\b(?:folder|directory|Ordner|Verzeichnis|dossier|répertoire|carpeta|directorio) [`'\"]?(?P<after>[\w-]{2,})"
+    r"|(?P<dense>[A-Za-z_][\w-]*)[`」]? ?(?:文件夹|目录|フォルダ|ディレクトリ)",
+    re.IGNORECASE | re.ASCII,
+)
+_NO_FOLDERS = frozenset(
+    [
+        "the",
+        "this",
+        "that",
+        "a",
+        "an",
+        "any",
+        "same",
+        "whole",
+        "working",
+        "current",
+        "project",
+        "test",
+        "source",
+        "root",
+        "my",
+        "our",
+        "its",
+        "each",
+        "every",
+        "other",
+    ]
+)
+
+
+def remove_quoted_text(prompt: str) -> str:
+    """Return a prompt without texts of others, code blocks and quoted output, which are no part of the request."""
+    return _MATERIAL.sub("\n", remove_foreign_text(prompt)).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+
+
+def remove_citations(text: str) -> str:
+    """Return a text without what it cites in quotation marks."""
+    return _CITED.sub(" ", text).strip()
+
+
+def select_frame(text: str) -> str:
+    """Return the first and the last paragraph of a long text: what is between them describes."""
+    if len(text.split()) <= LONG:
+        return text
+    first, *_, last = paragraphs if len(paragraphs := text.split("\n\n")) > 1 else (text, "")
+    return f"{first}\n{last}"
+
+
+def split_clauses(text: str) -> Iterator[str]:
+    """Yield the parts of a text between punctuation and conjunctions."""
+    for clause in _CLAUSE_END.split(text):
+        if stripped := clause.strip(" \t*#>\"'[]"):
+            yield stripped
+
+
+def find_paths(text: str) -> list[str]:
+    """Return the files, folders (with a slash at the end) and globs that a text names, each once."""
+    found: dict[str, None] = {}
+    for match in _NAMED.finditer(text):
+        if match["path"]:
+            found[match["path"].rstrip(".").removeprefix("./")] = None
+        else:
+            name = match["folder"] or match["after"] or match["dense"]
+            if name.lower() not in _NO_FOLDERS:
+                found[f"{name}/"] = None
+    return list(found)
+
+
+def remove_paths(text: str) -> str:
+    """Return a text without the paths that it names."""
+    return _NAMED.sub(" ", text)
