@@ -19,7 +19,8 @@ def read_current_settings(runtime: Runtime) -> SessionSettings:
     since it began."""
     policy, settings = runtime.policy, runtime.settings
     access = replace(settings.access, mode=policy.mode, approval=policy.approval, rules=policy.rules)
-    return replace(settings, model=runtime.model.name, access=access)
+    rules = (*settings.rules, *runtime.bounds.rules)
+    return replace(settings, model=runtime.model.name, access=access, rules=rules)
 
 
 def switch_approval(runtime: Runtime, approval: Approval) -> None:

@@ -45,6 +45,11 @@ class BegunFacts:
         """Paths that it is about to change, as far as known."""
         return frozenset(path for each in self.happenings if each.name == "edit" for path in each.paths)
 
+    @property
+    def created_paths(self) -> frozenset[str]:
+        """Those of files that are not there."""
+        return frozenset(path for each in self.happenings if each.name == "create" for path in each.paths)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionReader:

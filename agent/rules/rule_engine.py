@@ -6,13 +6,14 @@ answers depends on them alone. An event costs time in proportion to the number o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from agent.rules.command_scan import find_forbidden
 from agent.rules.event_pattern import Happening, matches_any_path
 from agent.rules.happenings import BegunFacts
 from agent.rules.import_scan import PYTHON_FILE, collect_imports, find_forbidden_imports
+from agent.rules.prompt_rule import PromptRule
 from agent.rules.rule_kinds import (
     CommandsRule,
     DiffRule,
@@ -36,56 +37,70 @@ MOST_NAMED = 5
 class Breach:
     """An action that breaks a rule. paths: the changes that do, () if the action itself does"""
 
-    rule: UserRule
+    rule: UserRule | PromptRule
     reason: str
     paths: tuple[str, ...] = ()
 
     @property
     def level(self) -> Level:
         """Level of the rule."""
-        return get_level(self.rule)
+        return "refuse" if isinstance(self.rule, PromptRule) else get_level(self.rule)
 
     @property
     def text(self) -> str:
         """Rule, reason and the user's message, for a model and a person."""
+        if isinstance(self.rule, PromptRule):
+            return self.reason
         message = f" ({self.rule.message})" if self.rule.message else ""
         return f"the user's rule {self.rule.name!r}: {self.reason}{message}"
 
 
 class RuleEngine:
-    """Rules with their state."""
+    """Rules with their state. prompt_rules: what prompts forbid; they change from turn to turn"""
 
     def __init__(self, rules: Sequence[UserRule], state: RuleState) -> None:
         self.rules = rules
+        self.prompt_rules: Sequence[PromptRule] = ()
         self.state = state
 
     def check_action(self, begun: BegunFacts, unseen: Sequence[Happening] = ()) -> list[Breach]:
         """Return what an action would break. unseen: changes of the running code around it, not observed so far
 
-        What the harness does by itself is bound to the order of commits only.
+        What the harness does by itself is bound to what the prompt says of commits, and to their order.
         """
+        for rule in self.prompt_rules:
+            if rule.forbids_commit(begun.happenings):
+                return [
+                    Breach(rule=rule, reason="the prompt forbids a commit: leave the changes uncommitted")
+                ]
         if begun.is_harness and begun.effect.kind != "git":
             return []
         found = list(self._check_orders(begun, unseen))
         if begun.is_harness:
             return found
-        for rule in self.rules:
-            if isinstance(rule, ProtectRule | FreezeRule):
-                found += self._check_paths(rule, begun.changed_paths, begun.happenings)
-            elif isinstance(rule, CommandsRule) and (match := find_forbidden(begun.commands, rule.commands)):
+        found += self._check_prompt(begun.changed_paths, begun.created_paths)
+        for written in self.rules:
+            if isinstance(written, ProtectRule | FreezeRule):
+                found += self._check_paths(written, begun.changed_paths, begun.happenings)
+            elif isinstance(written, CommandsRule) and (
+                match := find_forbidden(begun.commands, written.commands)
+            ):
                 command, doubt = match
                 shown = quote_name(command.text[:100]) if command.text else "the command line"
                 reason = f"{shown} may be a forbidden command: {doubt}" if doubt else f"{shown} is forbidden"
-                found.append(Breach(rule=rule, reason=reason))
+                found.append(Breach(rule=written, reason=reason))
         return found
 
-    def check_paths(self, paths: Sequence[str]) -> list[Breach]:
-        """Return what changes of some files would break, whatever their contents."""
+    def check_paths(self, paths: Sequence[str], new: Collection[str] = ()) -> list[Breach]:
+        """Return what changes of some files would break, whatever their contents. new: files that were not there"""
         return [
-            breach
-            for rule in self.rules
-            if isinstance(rule, ProtectRule | FreezeRule)
-            for breach in self._check_paths(rule, paths)
+            *self._check_prompt(paths, new),
+            *(
+                breach
+                for rule in self.rules
+                if isinstance(rule, ProtectRule | FreezeRule)
+                for breach in self._check_paths(rule, paths)
+            ),
         ]
 
     def check_contents(self, changes: Sequence[FileContents]) -> list[Breach]:
@@ -135,6 +150,12 @@ class RuleEngine:
             if is_broken:
                 what = " or ".join(map(str, order.list_restricted(begun.happenings)))
                 yield Breach(rule=order.rule, reason=f"{what} {order.explain()}")
+
+    def _check_prompt(self, paths: Collection[str], new: Collection[str]) -> Iterator[Breach]:
+        for rule in self.prompt_rules:
+            if closed := rule.list_closed(paths, new):
+                what = "any file" if rule.everything else _join(closed)
+                yield Breach(rule=rule, reason=f"the prompt forbids to change {what}", paths=tuple(closed))
 
     def _check_paths(
         self,

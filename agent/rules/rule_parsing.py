@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from agent.rules.contradictions import find_contradiction
+from agent.rules.named_rule import NamedRule
 from agent.rules.order_rules import list_tool_names, parse_order
 from agent.rules.rule_kinds import (
     KINDS,
@@ -28,14 +29,14 @@ def parse_rules(tables: Sequence[Mapping[str, Any]], source: str) -> tuple[UserR
     return tuple(_parse_rule(table, number, source) for number, table in enumerate(tables, 1))
 
 
-def restore_rules(tables: Sequence[Mapping[str, Any]]) -> tuple[UserRule, ...]:
+def restore_rules(tables: Sequence[Mapping[str, Any]]) -> tuple[NamedRule, ...]:
     """Return rules that were checked before, from their fields. Raises ValueError."""
     from pydantic import TypeAdapter
 
-    found: list[UserRule] = [
-        TypeAdapter(KINDS[str(table["kind"])]).validate_python(dict(table)) for table in tables
-    ]
-    return tuple(found)
+    from agent.rules.prompt_rule import PromptRule
+
+    kinds: Mapping[str, type[NamedRule]] = {**KINDS, "prompt": PromptRule}
+    return tuple(TypeAdapter(kinds[str(table["kind"])]).validate_python(dict(table)) for table in tables)
 
 
 def check_rules(rules: Sequence[UserRule]) -> tuple[UserRule, ...]:

@@ -27,6 +27,7 @@ from agent.rules.happenings import ActionReader, BegunFacts
 from agent.rules.logged_actions import LoggedActions
 from agent.rules.named_rule import NamedRule
 from agent.rules.order_rules import parse_orders
+from agent.rules.prompt_rule import PromptRule
 from agent.rules.rule_engine import Breach, RuleEngine
 from agent.rules.rule_kinds import DiffRule, FreezeRule, OrderRule, select_known
 from agent.rules.rule_state import RuleState, count_changed_lines
@@ -64,6 +65,8 @@ class RulesMonitor(Monitor):
         known = select_known(rules)
         self.state = RuleState.create(workspace.root, parse_orders(known), parent)
         self._engine = RuleEngine(known, self.state)
+        self._inherited = tuple(each for each in rules if isinstance(each, PromptRule))
+        self._engine.prompt_rules = self._inherited
         self._workspace = workspace
         self._reader = create_reader(workspace, ends)
         self._snapshots = snapshots
@@ -99,6 +102,10 @@ class RulesMonitor(Monitor):
                 now = files.read(path) if files.is_file(path) else None
                 self.state.diff.base[path] = original
                 self.state.diff.lines[path] = count_changed_lines(original, now)
+
+    def bind_prompt(self, rule: PromptRule | None) -> None:
+        """Hold the turn to what its prompt forbids, None for nothing; what a parent's prompt forbids stays."""
+        self._engine.prompt_rules = (*self._inherited, rule) if rule is not None else self._inherited
 
     def handle_event(self, event: Event) -> None:
         """Process the next event of the log."""
@@ -202,7 +209,8 @@ class RulesMonitor(Monitor):
     def _select_serious(self, call: str, changes: Sequence[FileContents]) -> list[Breach]:
         """Return the breaches that are not allowed; the others are reminders, or a person has allowed them."""
         serious = []
-        found = self._engine.check_paths([each.path for each in changes])
+        new = {each.path for each in changes if each.before is None}
+        found = self._engine.check_paths([each.path for each in changes], new)
         for each in (*found, *self._engine.check_contents(changes)):
             if each.level == "remind":
                 self._notes.append(each.text)

@@ -45,21 +45,28 @@ class Committer:
         self.when = when
         self.prompt = ""
         """Prompt of the current turn."""
+        self.is_forbidden = False
+        """Whether a prompt forbids commits."""
         self._workspace = workspace
         self._act = act
         self._asking = asking
         self._tests = tests
+
+    @property
+    def may_commit(self) -> bool:
+        """Whether the settings want commits, and no prompt forbids them."""
+        return self.when != "never" and not self.is_forbidden
 
     async def commit_after_turn(self, text: str) -> Observation | None:
         """Commit the remaining changes at the end of a verified turn; None if no commit was due.
 
         text: the model's final reply
         """
-        return await self._commit_changes(text) if self.when != "never" else None
+        return await self._commit_changes(text) if self.may_commit else None
 
     async def find_calling_git(self) -> str:
         """Return the git command in whose hook a commit would be made now, as "git commit"; "" if none is due."""
-        if self.when == "never" or not list_modified_files(self._workspace):
+        if not self.may_commit or not list_modified_files(self._workspace):
             return ""
         from sandbox.fs.repository import find_root
         from tools.git.repository_state import find_calling_git
@@ -73,7 +80,7 @@ class Committer:
 
         Returns a note for the model, "" if nothing was committed.
         """
-        report = evidence.get_current_report() if self.when == "step" else None
+        report = evidence.get_current_report() if self.when == "step" and self.may_commit else None
         if report is None or report.get("outcome") != "passed" or self._tests.find_weakened_tests():
             return ""
         if await self.find_calling_git():

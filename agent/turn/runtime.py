@@ -45,6 +45,7 @@ from agent.session_settings import SessionSettings, When
 from agent.turn.auto_commit import Committer
 from agent.turn.loop import HarnessText, Loop
 from agent.turn.profile_fit import ProfileFit, RefitAfterRefusal
+from agent.turn.prompt_bounds import PromptBounds
 from agent.turn.reply.reply_stream import ReplyStream
 from agent.turn.reply.stream_redaction import StreamRedactor
 from agent.turn.resume import apply_undo_event, find_turn_end, read_interrupted_turn
@@ -108,6 +109,7 @@ class Runtime:
     recall_index: RecallIndex = field(init=False)
     concurrent_changes: ConcurrentChanges = field(init=False)
     rules_monitor: RulesMonitor | None = None
+    bounds: PromptBounds = field(init=False)
     team: ClosedFirst | None = None
     running_children: dict[str, RunningChild] = field(default_factory=dict)
     hooks: ClosedFirst | None = None
@@ -181,7 +183,7 @@ class Runtime:
             committer=self.committer,
             evidence=self.conclusion.evidence,
             weakened_tests=self.conclusion.weakened_tests,
-            rules=self._create_rules_monitor(),
+            rules=self._create_rules_monitor() if self.settings.rules else None,
         )
         monitors.prepend_monitor(RefitAfterRefusal(self.profile, lambda: self.model))
         gateway = Gateway(
@@ -208,6 +210,14 @@ class Runtime:
             monitors=monitors,
             purse=self.purse,
         )
+        self.bounds = PromptBounds(
+            workspace=self.workspace,
+            policy=self.policy,
+            committer=self.committer,
+            get_monitor=self._get_rules_monitor,
+            history=self.session.replayed,
+        )
+        self.session.subscribe(self.bounds.handle_event)
         self.workspace.facts["model"] = self.model.name
 
     async def run_turn(
@@ -270,9 +280,12 @@ class Runtime:
         wanted, window = self.settings.tools.tool_search, self.model.window
         await start_servers(self.mcp, self.toolbox, self.session, only=only, wanted=wanted, window=window)
 
-    def _create_rules_monitor(self) -> RulesMonitor | None:
-        if not self.settings.rules:
-            return None
+    def _get_rules_monitor(self, make: bool) -> RulesMonitor | None:
+        if self.rules_monitor is None and make:
+            self.loop.monitors.add_monitor(self._create_rules_monitor())
+        return self.rules_monitor
+
+    def _create_rules_monitor(self) -> RulesMonitor:
         from agent.rules.rules_monitor import RulesMonitor
 
         monitor = RulesMonitor(
@@ -357,6 +370,7 @@ class Runtime:
         events = read_interrupted_turn(self.session.replayed)
         for event in events:
             self.conclusion.track_event(event)
+            self.bounds.handle_event(event)
         return find_turn_end(events, self.toolbox)
 
     def _record_side_call(self, call: SideCall) -> None:

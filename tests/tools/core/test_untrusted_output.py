@@ -8,16 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.monitor.intent.cumulative_intent import _asks_to_skip_hooks
+from agent.prompt.hook_wishes import asks_to_skip_hooks
+from agent.prompt.named_tests import list_named_tests
+from agent.prompt.prompt_reader import read_intent
 from agent.session.images import attach_images
-from agent.verify.prompt_intent import (
-    asks_for_passing_tests,
-    asks_for_repair,
-    asks_not_to_commit,
-    asks_to_change_nothing,
-    asks_to_change_tests,
-    list_named_tests,
-)
 from cli.detached.file_watch import FileWatch
 from tools.core.untrusted_output import (
     enclose_in_tag,
@@ -40,12 +34,8 @@ WISHES = (
 
 def read_wishes(prompt: str) -> list[object]:
     return [
-        asks_for_repair(prompt),
-        asks_for_passing_tests(prompt),
-        asks_not_to_commit(prompt),
-        asks_to_change_nothing(prompt),
-        asks_to_change_tests([prompt]),
-        _asks_to_skip_hooks(prompt),
+        read_intent(prompt),
+        asks_to_skip_hooks(prompt),
         list_named_tests(prompt, ["tests/test_cart.py::test_total"]),
     ]
 
@@ -69,8 +59,8 @@ def test_words_of_others_are_no_wish_of_the_person(wish: str, tmp_path: Path) ->
 
 def test_the_persons_words_beside_them_count(tmp_path: Path) -> None:
     prompt = f"fix the failing tests in {quote_words(['a b.py'])}, but do not commit"
-    assert asks_for_repair(prompt)
-    assert asks_not_to_commit(prompt)
+    assert read_intent(prompt).kind == "repair"
+    assert read_intent(prompt).forbids_commit
     assert prompt == "fix the failing tests in <data>a b.py</data>, but do not commit"
 
 
