@@ -11,7 +11,7 @@ from typing import Any
 
 from sandbox.fs.repository import find_git_folders, read_head_commit
 from sandbox.snapshots.coverage.folder_walk import FolderWalk, Scan, Signature, read_signature
-from sandbox.snapshots.coverage.ignore_rules import IgnoreRules, find_exclude_file
+from sandbox.snapshots.coverage.ignore_rules import IgnoreRules, list_outer_rule_files
 from sandbox.snapshots.folder_watch import FolderChanges, Watch
 
 __all__ = ["WORTH_WATCHING", "Scan", "Signature", "Walker"]
@@ -149,8 +149,8 @@ class Walker:
     def _check_unwatched(self, last: Scan) -> Scan:
         """Check changes that are not reported: rules, the index, other repositories, files that are tracked in
         ignored folders or covered under earlier rules, and files written by another of their names."""
-        exclude = find_exclude_file(Path(self._root))
-        if (self._rules or {}).get(str(exclude)) != read_signature(exclude):
+        known, outer = self._rules or {}, list_outer_rule_files(Path(self._root))
+        if any(known.get(str(path)) != read_signature(path) for path in outer):
             return self._scan_all()
         before = [*self._forced, *self._covered]
         elsewhere = Scan(folders=list(last.folders), modes=dict(last.modes), turned=last.turned)
@@ -219,9 +219,10 @@ class Walker:
 
     def _collect_rules(self) -> dict[str, Signature]:
         rules = {path: sign for path, (sign, _) in self._walk.rules.items()}
-        exclude = find_exclude_file(Path(self._root))
-        signature = read_signature(exclude)
-        return rules if signature is None else {**rules, str(exclude): signature}
+        for path in list_outer_rule_files(Path(self._root)):
+            if (signature := read_signature(path)) is not None:
+                rules[str(path)] = signature
+        return rules
 
     def _add_unlisted(self, found: Scan, last: Scan | None = None) -> None:
         """Add files that the rules ignore: those under version control, which are the user's work, and those
