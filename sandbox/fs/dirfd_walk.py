@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.errors import translate_write_errors
+from sandbox.fs.content_stores import describe_way
 from sandbox.fs.installation import is_own_file
 from sandbox.fs.protected_paths import GIT, OWN
 
@@ -32,12 +33,14 @@ class FolderEntry:
 
     folder: file descriptor of the folder; -1 if the folder does not exist (then neither does the entry)
     missing: folders on the path that do not exist, outermost first
+    is_linked: a symbolic link was followed on the way
     """
 
     folder: int
     name: str
     path: str
     missing: tuple[str, ...] = ()
+    is_linked: bool = False
 
     def stat(self) -> os.stat_result | None:
         if self.folder < 0:
@@ -67,6 +70,7 @@ class PathWalk:
         self._names: list[str] = []
         self._handles = [os.open(roots[0], _DIRECTORY_FLAGS)]
         self._links = 0
+        self._target = ""
 
     def close(self) -> None:
         while self._handles:
@@ -96,11 +100,12 @@ class PathWalk:
         folder = self._handles[-1] if self._folder_exists() else -1
         deep = range(len(self._handles), len(self._names) + 1)
         missing = tuple("/".join(self._names[:depth]) for depth in deep)
-        return FolderEntry(folder=folder, name=name, path="/".join(names) or ".", missing=missing)
+        path = "/".join(names) or "."
+        return FolderEntry(folder=folder, name=name, path=path, missing=missing, is_linked=bool(self._target))
 
     def _go_up(self) -> None:
         if not self._names:
-            raise _build_outside_error(self._path)
+            raise _build_outside_error(self._path, self._target)
         if self._folder_exists():
             os.close(self._handles.pop())
         self._names.pop()
@@ -116,6 +121,7 @@ class PathWalk:
 
     def _follow_link(self, target: str) -> None:
         self._links += 1
+        self._target = target
         if self._links > _MOST_LINKS:
             raise OutsideWorkspace(f"{self._path!r} goes round in circles of symbolic links")
         if target.startswith("/"):
@@ -238,15 +244,18 @@ def _split_components(roots: tuple[Path, ...], path: str, asked: str = "") -> li
     resolved = given.resolve()  # the root may be reached through an unknown link
     if resolved.is_relative_to(roots[0]):
         return list(resolved.relative_to(roots[0]).parts)
-    raise _build_outside_error(asked or path)
+    raise _build_outside_error(asked or path, path if asked else "")
 
 
 LONGEST_NAME = 255
 """Bytes in a file name; the limit of all common file systems."""
 
 
-def _build_outside_error(path: str) -> OutsideWorkspace:
-    return OutsideWorkspace(f"{path!r} is outside the workspace; only files inside it can be used")
+def _build_outside_error(path: str, target: str = "") -> OutsideWorkspace:
+    """Return the error. target: text of the link that leads outside"""
+    way = describe_way(path, target)
+    rest = f"; {way}" if way else ""
+    return OutsideWorkspace(f"{path!r} is outside the workspace; only files inside it can be used{rest}")
 
 
 def _copy_ownership(descriptor: int, old: os.stat_result) -> None:

@@ -45,6 +45,7 @@ class Walker:
         self._first: Collection[str] | None = None
         self._gone: set[str] = set()
         self._covered: set[str] = set()
+        self._requested: set[str] = set()
 
     def scan(self) -> Scan:
         """Return all files; only changes since the last scan are read, where the kernel reports them.
@@ -60,6 +61,9 @@ class Walker:
             found = self._check_unwatched(self._last)
         else:
             found = self._scan_touched(self._last, happened)
+        if self._requested and self._cover_requested(found):
+            self._watch.stop()
+            found = self._scan_all()
         if found is not self._last:
             if self._last is not None:
                 self._gone |= self._last.files.keys() - found.files.keys()
@@ -83,6 +87,26 @@ class Walker:
         self._covered |= self._judge.find_ignored(new, self._walk.get_rules())
         self._walk.held |= _list_held(new)
         self._watch.stop()  # so that the next scan looks at everything
+
+    def find_unseen(self, paths: Iterable[str]) -> set[str]:
+        """Return the paths that the last scan neither found nor covered."""
+        seen = self._last.files if self._last is not None else {}
+        return {path for path in paths if path not in seen and path not in self._covered}
+
+    def request_paths(self, paths: Iterable[str]) -> None:
+        """Cover these paths from the next scan on, whatever the rules say."""
+        self._requested |= self.find_unseen(paths)
+
+    def _cover_requested(self, found: Scan) -> bool:
+        """Cover those of the requested paths that the rules ignore; return whether there are any."""
+        missing, self._requested = self._requested - found.files.keys(), set()
+        ignored = self._walk.ignored
+        hits = self._judge.find_ignored(missing - ignored.keys(), self._walk.get_rules())
+        ignored.update((path, path in hits) for path in missing - ignored.keys())
+        covered = {path for path in missing if ignored[path]}
+        self._covered |= covered
+        self._walk.held |= _list_held(covered)
+        return bool(covered)
 
     def reset(self) -> None:
         """Scan everything the next time."""

@@ -139,6 +139,15 @@ class Snapshots:
                 change.path for old, new in views for change in compute_covered_changes(old, new)
             )
 
+    def find_unseen(self, paths: Iterable[str]) -> set[str]:
+        """Return the paths that the last snapshot of this process has no record of."""
+        return self._walker.find_unseen(paths)
+
+    def cover_paths(self, paths: Iterable[str]) -> None:
+        """Record these files from the next snapshot on, also if they are ignored: they are about to be written."""
+        with self._turn:
+            self._walker.request_paths(paths)
+
     def restore(self, before: str, after: str) -> RestoreResult:
         """Revert one span, but leave every file changed since then entirely alone."""
         return self._revert([(before, after)], merge=False)

@@ -195,6 +195,8 @@ class Gateway:
         self._recorder.record_action(action, effect)
         command = await self._permit(action, effect, advice)
         await self._ask_guard(BegunAction(action=action, effect=effect, command=command))
+        if effect.kind == "write" and effect.paths and self.snapshots is not None:
+            await self._spans.cover_writes(effect.paths, self.snapshots)
         if effect.kind not in ("none", "read") and span is not None and self.snapshots is not None:
             await self._spans.begin(span, self.snapshots)
         if self.snapshots is not None and (effect.argv or (tool.is_tracked and effect.kind == "write")):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from sandbox.fs.workspace_tree import Tree
 from sandbox.process.watchdog import start_death_record, stop_death_record
 from tools.changes.change_tracker import Snapshotter
 from tools.core.workspace import Workspace
@@ -55,6 +57,21 @@ class SnapshotSpans:
         self._workspace.changes.action_writes = None
         start_death_record(self._workspace.at_work_marker)
 
+    async def cover_writes(self, paths: Iterable[str], snapshots: Snapshotter) -> None:
+        """Have the next snapshots keep the files that an action is about to write, ignored or not.
+
+        Within a running action, whose first snapshot may lack such a file, a new part begins here.
+        """
+        files = self._workspace.files
+        named = {name for path in paths for name in (path, _resolve(files, path)) if _is_inside(name)}
+        unseen = snapshots.find_unseen(named)
+        if unseen and self._writing:
+            self._record_tree(await asyncio.to_thread(snapshots.take), "after")
+        if unseen:
+            await asyncio.to_thread(snapshots.cover_paths, unseen)
+        if unseen and self._writing:
+            self._record_tree(await asyncio.to_thread(snapshots.take), "before")
+
     async def end(self, span: Span, snapshots: Snapshotter) -> None:
         """Record the snapshot after an action."""
         tree = span.after or await asyncio.to_thread(self._take_after, snapshots, span.before)
@@ -91,3 +108,15 @@ class SnapshotSpans:
         if tree != self._tree:
             self._tree = tree
             self._log.record_snapshot(tree, when)
+
+
+def _resolve(files: Tree, path: str) -> str:
+    try:
+        return files.resolve_relative(path)
+    except (ValueError, OSError):  # outside, or not found: the tool reports it
+        return ""
+
+
+def _is_inside(path: str) -> bool:
+    """Whether this is a plain path of an entry below the workspace."""
+    return bool(path) and not path.startswith("/") and not {"", ".", "..", ".git"} & set(path.split("/"))

@@ -93,7 +93,7 @@ async def edit_lines(path: str, first: int, last: int, new: str, *, at: Workspac
         raise ToolFailure(
             f"edit_lines: {relative}: no change: read the file first, line numbers come from there"
         )
-    given = {"path": relative, "first": first, "last": last, "new": new}
+    given = {"path": path, "first": first, "last": last, "new": new}
     return await _execute_changes(at, "edit_lines", _build_lines_edit(given, at))
 
 

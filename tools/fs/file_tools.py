@@ -221,7 +221,7 @@ def _write_file(at: Workspace, path: str, content: str) -> tuple[Observation, Ap
             raise ToolFailure(f"write: {relative!r} is a folder; nothing was written")
     from tools.edit.apply.change_writer import apply_changes
 
-    [change] = apply_changes(at, "write", [Create(path=relative, content=content)])
+    [change] = apply_changes(at, "write", [Create(path=path, content=content)])
     if not change.planned.has_changes:
         return Observation(text=f"write: {relative}: no change: it already has this content"), change
     existed = change.planned.before is not None

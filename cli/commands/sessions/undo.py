@@ -167,7 +167,7 @@ def _apply_action(
     print(
         sanitize_text("\n".join(format_outcome(outcome))), file=sys.stderr if outcome.clashes else sys.stdout
     )
-    for line in describe_uncovered(root, place) if nothing is _LEFT else ():
+    for line in describe_uncovered(root, place, outcome.paths) if nothing is _LEFT else ():
         print(sanitize_text(f"patchwright: {line}"), file=sys.stderr)
     return int(Exit.NOT_ACHIEVED if outcome.clashes else Exit.DONE)
 

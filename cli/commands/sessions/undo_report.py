@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from agent.session.log import read_events
 from agent.session.undo import Step, Timeline, UndoOutcome
 from sandbox.errors import Fault, UserError
-from tools.core.text import format_count
+from tools.core.text import format_count, join_names
 
 FORGOTTEN = "the conversation goes on from before that step; the files stay as they are"
 
@@ -68,13 +68,15 @@ def _cut_line(text: str, width: int) -> str:
     return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
-def describe_uncovered(root: Path, place: Path) -> list[str]:
-    """Describe what commands may have changed and undo does not cover: files of nested repositories, and paths that
-    are too long.
+def describe_uncovered(root: Path, place: Path, covered: Collection[str] = ()) -> list[str]:
+    """Describe what commands may have changed and undo does not cover: files of nested repositories, ignored files,
+    and paths that are too long.
 
     place: folder of the session; changes since its start count
+    covered: paths that the undo restored
     """
     from sandbox.snapshots.coverage.overlong_paths import find_overlong_folders
+    from tools.git.ignored_changes import find_ignored_changes
     from tools.git.nested_repositories import find_nested_changes
 
     with suppress(FileNotFoundError, UserError):
@@ -85,6 +87,11 @@ def describe_uncovered(root: Path, place: Path) -> list[str]:
             f" began (git -C {shlex.quote(folder)} status)"
             for folder, paths in find_nested_changes(root, start).items()
         ]
+        ignored = [path for path in find_ignored_changes(root, start) if path not in covered]
+        if ignored:
+            what = format_count(len(ignored), "file")
+            named = join_names(ignored, _NAMED)
+            nested.append(f"not undone: {what} that git ignores changed since the session began: {named}")
         return nested + [
             f"not undone: entries of the folder {_shorten(folder)}, whose paths are too long for this system"
             for folder in find_overlong_folders(root.resolve(), start)
@@ -93,6 +100,9 @@ def describe_uncovered(root: Path, place: Path) -> list[str]:
 
 
 _SHOWN = 60
+
+_NAMED = 3
+"""Ignored files listed by name."""
 
 
 def _shorten(folder: str) -> str:

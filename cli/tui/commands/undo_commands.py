@@ -66,7 +66,7 @@ async def _apply_action(
     if outcome.action != "redo":
         runtime = chat.runtime
         for line in await asyncio.to_thread(
-            describe_uncovered, runtime.workspace.root, runtime.session.folder
+            describe_uncovered, runtime.workspace.root, runtime.session.folder, outcome.paths
         ):
             chat.show_message(sanitize_text(line), "yellow")
 

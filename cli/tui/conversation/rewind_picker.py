@@ -70,7 +70,7 @@ async def _rewind_files(chat: Conversation, first: int) -> bool:
         chat.runtime.session.append(outcome.event)
     chat.show_message("\n".join(format_outcome(outcome)), "yellow" if outcome.clashes else None)
     for line in await asyncio.to_thread(
-        describe_uncovered, chat.runtime.workspace.root, chat.runtime.session.folder
+        describe_uncovered, chat.runtime.workspace.root, chat.runtime.session.folder, outcome.paths
     ):
         chat.show_message(sanitize_text(line), "yellow")
     return outcome.event is not None or not outcome.clashes

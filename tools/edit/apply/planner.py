@@ -12,6 +12,7 @@ from typing import TypeVar
 from sandbox.fs.dirfd_walk import NotAFile
 from sandbox.fs.text_file import BinaryFile, TextFile, decode_text, encode_text
 from sandbox.fs.workspace_tree import Tree
+from sandbox.guards.linked_files import explain_forbidden_write
 from tools.changes.file_versions import diff_sequences
 from tools.core.text import format_count
 from tools.edit.apply.edit_engine import EditRefused, Place, edit_text
@@ -141,7 +142,7 @@ class _Planner:
                     Problem(path=change.path, text=f"already moved to {change.to!r}", already=True)
                 ) from None
             raise refusal
-        self._files.check_writable(path)
+        self._check_writable(change.path, path)
         state = self._get_state(path)
         if state.text is None:
             raise self._build_missing_refusal(change.path)
@@ -190,7 +191,7 @@ class _Planner:
         target = self._files.resolve_relative(normalize_path(to))
         if target == path:
             return
-        self._files.check_writable(target)
+        self._check_writable(to, target)
         if self._files.is_dir(target):
             raise ChangeRefused(Problem(path=path, text=f"cannot move to {target!r}: it is a folder"))
         if state.before is not None and state.source:
@@ -217,7 +218,7 @@ class _Planner:
 
     def _plan_create(self, change: Create) -> None:
         path = self._files.resolve_relative(normalize_path(change.path))
-        self._files.check_writable(path)
+        self._check_writable(change.path, path)
         if self._files.is_dir(path):
             raise ChangeRefused(Problem(path=path, text="is a folder", folder=True))
         state = self._get_state(path)
@@ -274,6 +275,16 @@ class _Planner:
             raise ChangeRefused(
                 Problem(path=path, text=f"the diff removes the file, but leaves {kept} of it")
             )
+
+    def _check_writable(self, named: str, path: str) -> None:
+        """Raise ChangeRefused or ValueError if a file must not be written by the name that was given for it."""
+        is_linked = False
+        for candidate in list_path_variants(named, self._files.root.name):
+            with suppress(ValueError), self._files.open_entry(candidate) as place:
+                is_linked = is_linked or (place.is_linked and place.path == path)
+        if why := explain_forbidden_write(self._files.root, named, path, is_linked=is_linked):
+            raise ChangeRefused(Problem(path=named, text=why))
+        self._files.check_writable(path)
 
     def _get_state(self, path: str) -> _State:
         if path not in self.states:

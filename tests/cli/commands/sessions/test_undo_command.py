@@ -75,3 +75,37 @@ def test_undo_names_the_folder_of_what_it_cannot_reach(repo: Repo, tmp_path: Pat
     assert not (repo.root / "b.txt").exists()
     assert "not undone: entries of the folder '00000" in undone.err
     assert "deep), whose paths are too long for this system" in undone.err
+
+
+@pytest.mark.slow
+def test_undo_restores_ignored_files_that_our_tools_wrote_and_names_those_of_commands(
+    repo: Repo, tmp_path: Path
+) -> None:
+    repo.write(".gitignore", ".env\nout/\n")
+    repo.commit_all()
+    repo.write(".env", "A=1\n")
+    repo.write("out/x.txt", "one\n")
+    repo.write("out/deep/y.txt", "one\n")
+    repo.write("out/z.txt", "one\n")
+    patch = "*** Begin Patch\n*** Delete File: out/x.txt\n*** End Patch\n"
+    nested = "edit('out/deep/y.txt', 'one', 'two'); open('a.txt', 'w').write('by code\\n')"
+    turns = [
+        {"calls": [call("edit", path=".env", old="A=1", new="A=2"), call("apply_patch", patch=patch)]},
+        {"calls": [call("python", code=nested), call("write", path="out/new/n.txt", content="new\n")]},
+        {"calls": [call("shell", command="echo two > out/z.txt")]},
+        {"text": "done"},
+    ]
+    made = run("run", "go", "--model", script(tmp_path, turns), "--no-commit", cwd=repo.root)
+    assert made.code in (0, 10), made.err
+    assert (repo.read(".env"), repo.read("out/deep/y.txt")) == ("A=2\n", "two\n")
+    assert repo.read("a.txt") == "by code\n"
+
+    undone = run("undo", cwd=repo.root)
+    restored = [repo.read(path) for path in (".env", "out/x.txt", "out/deep/y.txt", "a.txt")]
+    assert restored == ["A=1\n", "one\n", "one\n", "old\n"], (undone.out, undone.err)
+    assert not (repo.root / "out/new").exists()
+    assert repo.read("out/z.txt") == "two\n"
+    assert "not undone: 1 file that git ignores changed since the session began: out/z.txt" in undone.err
+    assert run("redo", cwd=repo.root).code == 0
+    assert (repo.read(".env"), repo.read("out/new/n.txt")) == ("A=2\n", "new\n")
+    assert not (repo.root / "out/x.txt").exists()
