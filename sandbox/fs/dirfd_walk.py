@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.errors import translate_write_errors
-from sandbox.fs.content_stores import describe_way
 from sandbox.fs.installation import is_own_file
 from sandbox.fs.protected_paths import GIT, OWN
 
@@ -253,6 +252,8 @@ LONGEST_NAME = 255
 
 def _build_outside_error(path: str, target: str = "") -> OutsideWorkspace:
     """Return the error. target: text of the link that leads outside"""
+    from sandbox.fs.content_stores import describe_way
+
     way = describe_way(path, target)
     rest = f"; {way}" if way else ""
     return OutsideWorkspace(f"{path!r} is outside the workspace; only files inside it can be used{rest}")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
+
+UTF8 = "utf-8"
 
 Ending = Literal["\n", "\r\n", "\r"]
 
@@ -16,7 +19,8 @@ class BinaryFile(ValueError):
 
 
 class NotInEncoding(ValueError):
-    """New text has characters outside the file's encoding; the message is for the model."""
+    """New text has characters that the file's encoding lacks, or that would get wrong bytes; the message is for the
+    model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,31 +31,60 @@ class TextFile:
     bom: byte-order mark before the text, if any
     newline: line ending of most lines, and of new ones
     exceptions: line endings of the other lines, by line number from 0
+    has_odd_bytes: bytes that are not in the encoding are lone surrogates in the text
+    doubt: why the encoding is not certain, "" if it is
     """
 
     text: str
-    encoding: str = "utf-8"
+    encoding: str = UTF8
+    has_odd_bytes: bool = False
+    doubt: str = ""
     bom: bytes = b""
     newline: Ending = "\n"
     exceptions: Mapping[int, Ending] = field(default_factory=dict)
 
 
-def decode_text(content: bytes) -> TextFile:
-    """Decode bytes to text that `encode_text` encodes to the same bytes. Raises BinaryFile."""
+def decode_text(content: bytes, declared: Sequence[str] = ()) -> TextFile:
+    """Decode bytes to text that `encode_text` encodes to the same bytes. Raises BinaryFile.
+
+    declared: codecs that the repository declares for the file (`Tree.decode` finds them)
+    """
     for bom, encoding in _MARKS:
         if content.startswith(bom):
             try:
                 return _normalize_line_endings(content[len(bom) :].decode(encoding), encoding, bom)
             except UnicodeDecodeError as error:
-                if encoding != "utf-8":
+                if encoding != UTF8:
                     raise BinaryFile(f"not text: it starts as {encoding} but does not go on so") from error
     if b"\0" in content[:_SNIFFED]:
         return _decode_unmarked_utf16(content)
-    try:
-        return _normalize_line_endings(content.decode("utf-8"), "utf-8", b"")
-    except UnicodeDecodeError:
-        # latin-1 maps every byte to a character and back
-        return _normalize_line_endings(content.decode("latin-1"), "latin-1", b"")
+    from sandbox.fs.text_encoding import find_encoding
+
+    found = find_encoding(content, declared)
+    text = content.decode(found.name, "surrogateescape" if found.has_odd_bytes else "strict")
+    file = _normalize_line_endings(text, found.name, b"")
+    if found.has_odd_bytes or found.doubt:
+        return replace(file, has_odd_bytes=found.has_odd_bytes, doubt=found.doubt)
+    return file
+
+
+def build_new_format(text: str, declared: Sequence[str] = (), *, needs_mark: bool = False) -> TextFile:
+    """Return the format of a new file: the encoding that its text or its repository declares, UTF-8 without any."""
+    from sandbox.fs.text_encoding import find_own_declaration
+
+    own = find_own_declaration(text[:_SNIFFED].encode("utf-8", "replace"))
+    encoding = next((name for name in (own, *declared) if name), UTF8)
+    bom = (
+        next((bom for bom, name in _MARKS if name == _BY_MARK.get(encoding, encoding)), b"")
+        if needs_mark
+        else b""
+    )
+    return TextFile(text="", encoding=_BY_MARK.get(encoding, encoding) if bom else encoding, bom=bom)
+
+
+def show_odd_bytes(text: str) -> str:
+    """Return text to print: what stands for bytes outside the encoding becomes U+FFFD, as in other programs."""
+    return _SURROGATE.sub("\ufffd", text)
 
 
 def encode_text(text: str, like: TextFile | None, origins: Sequence[int | None] | None = None) -> bytes:
@@ -61,13 +94,37 @@ def encode_text(text: str, like: TextFile | None, origins: Sequence[int | None] 
     without origins the two texts are compared. Raises NotInEncoding.
     """
     like = like or TextFile(text="")
+    _refuse_doubtful_characters(text, like)
     try:
-        return like.bom + _restore_line_endings(text, like, origins).encode(like.encoding)
+        restored = _restore_line_endings(text, like, origins)
+        return like.bom + restored.encode(
+            like.encoding, "surrogateescape" if like.has_odd_bytes else "strict"
+        )
     except UnicodeEncodeError as error:
         missing = str(error.object)[error.start]
         raise NotInEncoding(
             f"the file is encoded as {like.encoding}, which has no {missing!r}; use other characters"
         ) from None
+
+
+def _refuse_doubtful_characters(text: str, like: TextFile) -> None:
+    """Raise NotInEncoding for new characters whose bytes are not certain, and for a new declaration that is wrong."""
+    if text.isascii():
+        return
+    if like.doubt and (new := sorted({each for each in text if each > "\x7f"} - {*like.text})):
+        raise NotInEncoding(
+            f"{like.doubt}: {new[0]!r} could get wrong bytes; use ASCII characters, or declare it first"
+        )
+    if like.has_odd_bytes and text.count("\ufffd") > like.text.count("\ufffd"):
+        raise NotInEncoding("U+FFFD is shown for bytes that are not UTF-8: leave their lines out of the edit")
+    from sandbox.fs.text_encoding import find_own_declaration
+
+    heads = [each[:_SNIFFED].encode("utf-8", "replace") for each in (like.text, text)]
+    old, new_name = map(find_own_declaration, heads)
+    if like.text and new_name not in ("", old, like.encoding) and not like.bom:
+        raise NotInEncoding(
+            f"the file is encoded as {like.encoding}, and would declare {new_name}: convert it first, with iconv"
+        )
 
 
 def compute_fingerprint(content: bytes) -> str:
@@ -101,6 +158,11 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+
+_BY_MARK = {"utf-16": "utf-16-le", "utf-32": "utf-32-le"}
+"""Byte order in which new files are written where a mark tells it."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _SNIFFED = 8 << 10
 """Bytes searched for NUL; git checks as many before it calls a file binary."""

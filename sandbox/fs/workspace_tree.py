@@ -23,7 +23,7 @@ from sandbox.fs.dirfd_walk import (
 )
 from sandbox.fs.regular_file import READ_FLAGS, describe_file_type
 from sandbox.fs.repository import find_git_dir, find_inner_repository
-from sandbox.fs.text_file import TextFile, decode_text, encode_text
+from sandbox.fs.text_file import TextFile, build_new_format, decode_text, encode_text
 
 __all__ = ["NotAFile", "OutsideWorkspace", "ProtectedPath", "Tree"]
 
@@ -82,7 +82,25 @@ class Tree:
 
     def read_text(self, path: str) -> TextFile:
         """Return a file as text that can be written back losslessly. Raises BinaryFile."""
-        return decode_text(self.read(path))
+        return self.decode(path, self.read(path))
+
+    def decode(self, path: str, content: bytes) -> TextFile:
+        """Return content as the text of the file at `path`, which the repository may declare an encoding for.
+
+        Raises BinaryFile.
+        """
+        from sandbox.fs.declared_encoding import list_declared_encodings
+
+        return decode_text(content, list_declared_encodings(self.root, self.resolve_relative(path)))
+
+    def build_new_format(self, path: str, text: str) -> TextFile:
+        """Return the format (encoding, byte-order mark) of a new file."""
+        from sandbox.fs.declared_encoding import list_declared_encodings, needs_mark
+
+        path = self.resolve_relative(path)
+        return build_new_format(
+            text, list_declared_encodings(self.root, path), needs_mark=needs_mark(self.root, path)
+        )
 
     def write(self, path: str, content: bytes) -> None:
         """Create or replace a file atomically, keeping an old file's mode and owner; parents are created."""

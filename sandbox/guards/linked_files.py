@@ -10,7 +10,6 @@ from pathlib import Path
 
 from sandbox.fs.content_stores import describe_way
 from sandbox.fs.repository import find_root
-from sandbox.helpers.git_runner import GitRunner
 
 
 def explain_forbidden_write(root: Path, named: str, real: str, *, is_linked: bool) -> str:
@@ -42,6 +41,8 @@ def _is_ignored(root: Path, path: str) -> bool:
     """Whether git ignores a file, tracked ones excepted; False outside a repository."""
     if find_root(root) is None:
         return False
+    from sandbox.helpers.git_runner import GitRunner
+
     done = GitRunner(root, {**os.environ, "LC_ALL": "C"}, workspace=root).run(
         "check-ignore", "-z", "--stdin", stdin=b"./" + os.fsencode(path) + b"\0"
     )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sandbox.fs.text_file import TextFile, compute_fingerprint, decode_text
+from sandbox.fs.text_file import TextFile, compute_fingerprint
 from tools.core.path_resolution import translate_path_errors
 from tools.core.workspace import Workspace
 
@@ -28,7 +28,7 @@ def load_text_file(at: Workspace, tool: str, path: str) -> LoadedFile:
     """Load a text file. Raises ToolFailure for a binary one."""
     with translate_path_errors(tool, path):
         content = at.files.read(path)
-        file = decode_text(content)
+        file = at.files.decode(path, content)
     now = compute_fingerprint(content)
     seen = at.read_versions.get(path)
     stale = seen is not None and seen.fingerprint != now

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from sandbox.fs.regular_file import READ_FLAGS
+from sandbox.fs.text_file import show_odd_bytes
 from tools.changes.file_versions import create_version
 from tools.core.action import Observation, ToolFailure
 from tools.core.path_resolution import (
@@ -114,14 +115,15 @@ def _read_whole_file(
 ) -> tuple[LineRange, list[str], str]:
     """Return a range of lines of a file, and its text as requested; the file's version counts as seen."""
     before = load_text_file(at, "read", path)
-    part = read_line_range(io.BytesIO(before.text.encode("utf-8", "replace")), start, end, tool="read")
+    shown = show_odd_bytes(before.text)
+    part = read_line_range(io.BytesIO(shown.encode()), start, end, tool="read")
     at.read_versions[path] = create_version(before.fingerprint, before.text)
     facts = []
     if before.file.encoding.lower().replace("_", "-") not in ("utf-8", "ascii"):
-        facts.append(before.file.encoding)
-    asked = (
-        before.text if (start, end) == (1, None) else "".join(before.text.splitlines(True)[start - 1 : end])
-    )
+        facts.append(f"{before.file.encoding} (a guess)" if before.file.doubt else before.file.encoding)
+    if before.file.has_odd_bytes:
+        facts.append("with bytes that are not UTF-8, shown as \ufffd")
+    asked = shown if (start, end) == (1, None) else "".join(shown.splitlines(True)[start - 1 : end])
     return part, facts, asked
 
 

@@ -141,6 +141,20 @@ class Hits:
 
 
 async def _search_content(at: Workspace, scope: Sequence[str], pattern: str, where: str) -> Hits:
+    """Search all files, each in its own encoding if the pattern has letters that are not the same in all."""
+    hits = await _search_utf8(at, scope, pattern, where)
+    if not pattern.isascii():
+        from tools.fs.encoded_files import group_by_label
+
+        for label, paths in (await group_by_label(at, scope, [_to_path_argument(where)])).items():
+            options = (*scope, f"--encoding={label}", f"--regexp={pattern}")
+            found, _ = await _run_search(at, options, *(path.removeprefix("./") for path in paths))
+            for match in found.all_matches:
+                hits.add_match(*match)
+    return hits
+
+
+async def _search_utf8(at: Workspace, scope: Sequence[str], pattern: str, where: str) -> Hits:
     """Search as requested; as a literal, if the pattern does not parse; ignoring case, if nothing matched."""
     hits, problem = await _run_search(at, (*scope, f"--regexp={pattern}"), where)
     if problem:
@@ -156,11 +170,11 @@ async def _search_content(at: Workspace, scope: Sequence[str], pattern: str, whe
     return hits
 
 
-async def _run_search(at: Workspace, arguments: Sequence[str], where: str) -> tuple[Hits, str]:
+async def _run_search(at: Workspace, arguments: Sequence[str], *where: str) -> tuple[Hits, str]:
     import json
 
     hits = Hits()
-    options = ("--json", "--sort=path", *arguments, "--", _to_path_argument(where))
+    options = ("--json", "--sort=path", *arguments, "--", *map(_to_path_argument, where))
     denied = await asyncio.to_thread(_find_denied_paths, at) if at.rules.read_denials else ()
     run = Ripgrep(at.root, *options, denied=denied)
     path = ""
@@ -174,7 +188,7 @@ async def _run_search(at: Workspace, arguments: Sequence[str], where: str) -> tu
                 if event["type"] == "begin":
                     path = _decode_text(event["data"]["path"]).removeprefix("./")
                 elif event["type"] == "match":
-                    _add_event(hits, path, event["data"])
+                    _add_event(at, hits, path, event["data"])
                 if hits.lines >= MAX_COUNTED:
                     hits.stop_reason = f"stopped after {MAX_COUNTED:,} lines"
                     break
@@ -183,19 +197,24 @@ async def _run_search(at: Workspace, arguments: Sequence[str], where: str) -> tu
     return hits, run.problem
 
 
-def _add_event(hits: Hits, path: str, data: dict[str, Any]) -> None:
+def _add_event(at: Workspace, hits: Hits, path: str, data: dict[str, Any]) -> None:
     """Add a match; one over several lines is shown by its first."""
-    text = _decode_text(data["lines"])
+    text = _decode_text(data["lines"], at, path)
     hits.add_match(path, data["line_number"] or 0, text.split("\n", 1)[0])
 
 
-def _decode_text(value: dict[str, str]) -> str:
-    """Decode ripgrep's text, which is base64 where it is not UTF-8."""
+def _decode_text(value: dict[str, str], at: Workspace | None = None, path: str = "") -> str:
+    """Decode ripgrep's text, which is base64 where it is not UTF-8. path: of the file that it is a line of"""
     if "text" in value:
         return value["text"]
     import base64
 
-    return base64.b64decode(value["bytes"]).decode("utf-8", "replace")
+    content = base64.b64decode(value["bytes"])
+    if at is None:
+        return content.decode("utf-8", "replace")
+    from tools.fs.encoded_files import decode_line
+
+    return decode_line(at, path, content)
 
 
 async def list_file_names(at: Workspace, arguments: Sequence[str], where: str) -> list[str]:

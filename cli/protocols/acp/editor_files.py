@@ -18,7 +18,7 @@ from agent.events import Event, ObservationEvent, Signal
 from agent.monitor.answers import GO_ON, ActionAnswer, Refuse, RequestAnswer, TellModel
 from agent.monitor.monitor import Monitor
 from cli.protocols.acp.editor_client import GONE, EditorClient
-from sandbox.fs.text_file import BinaryFile, NotInEncoding, TextFile, decode_text, encode_text
+from sandbox.fs.text_file import BinaryFile, NotInEncoding, TextFile, encode_text
 from sandbox.fs.workspace_tree import NotAFile, OutsideWorkspace, Tree
 from sandbox.sanitize import quote_name
 from tools.core.action_guard import BegunAction
@@ -118,7 +118,7 @@ class EditorFiles(Monitor):
             name = self._tree.resolve_relative(path)
             if not self._tree.is_file(name) or self._tree.get_size(name) > LARGEST:
                 return GO_ON
-            saved = decode_text(self._tree.read_saved(name))
+            saved = self._tree.decode(name, self._tree.read_saved(name))
         except _UNREADABLE:  # outside, binary, or not to be read: the tool reports it
             return GO_ON
         self._tree.buffers.pop(name, None)
@@ -149,7 +149,7 @@ class EditorFiles(Monitor):
         if not await self._write_buffer(name, _restore_endings(text, saved)):
             return Refuse(f"{why}, which could not be saved: ask the user to save it")
         try:
-            now = decode_text(self._tree.read_saved(name)).text
+            now = self._tree.decode(name, self._tree.read_saved(name)).text
         except _UNREADABLE:
             now = ""
         if now != text:  # the editor formats what it saves, or has saved something else
@@ -165,7 +165,7 @@ class EditorFiles(Monitor):
             before = self._before.pop(name, None)
             try:
                 content = self._tree.read_saved(name)
-                saved = decode_text(content)
+                saved = self._tree.decode(name, content)
             except _UNREADABLE:  # removed, or moved
                 continue
             text = await self._read_buffer(name)

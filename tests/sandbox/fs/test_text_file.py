@@ -101,7 +101,7 @@ def test_an_ending_spelled_out_in_new_text_is_not_doubled() -> None:
     ("content", "encoding", "text"),
     [
         ("é\n".encode(), "utf-8", "é\n"),
-        ("é\n".encode("latin-1"), "latin-1", "é\n"),
+        ("é\n".encode("latin-1"), "cp1252", "é\n"),
         (codecs.BOM_UTF8 + "é\n".encode(), "utf-8", "é\n"),
         (codecs.BOM_UTF16_LE + "é\r\n".encode("utf-16-le"), "utf-16-le", "é\n"),
         (codecs.BOM_UTF16_BE + "é\n".encode("utf-16-be"), "utf-16-be", "é\n"),
@@ -127,8 +127,8 @@ def test_binary_files_are_refused(content: bytes) -> None:
 
 
 def test_characters_that_the_encoding_lacks_are_refused() -> None:
-    with pytest.raises(NotInEncoding, match="latin-1, which has no '→'"):
-        encode_text("a → b", decode_text(b"\xe9"))
+    with pytest.raises(NotInEncoding, match="iso8859-1, which has no '→'"):
+        encode_text("a → b", decode_text(b"# coding: latin-1\n\xe9"))
     with pytest.raises(NotInEncoding):
         encode_text("\ud800", None)
 

@@ -116,7 +116,7 @@ def test_line_endings_bom_and_encoding_survive(tmp_path: Path) -> None:
         "latin.txt": "größe = 1\nx\ny\n".encode("latin-1"),
         "no_end.txt": b"a\nx\ny",
     }
-    assert "has no" in refused(edit, at, path="latin.txt", old="größe", new="größe €")
+    assert "a guess: '€'" in refused(edit, at, path="latin.txt", old="größe", new="größe €")
     assert (at.root / "latin.txt").read_bytes() == "größe = 1\nx\ny\n".encode("latin-1")
 
 

@@ -126,9 +126,11 @@ def test_the_users_ripgrep_configuration_changes_nothing(
     assert call(search, at, pattern="one").text == "1 line in 1 file match 'one'\na.txt\n  1: one"
 
 
-def test_bytes_that_are_not_utf8_are_shown_as_far_as_they_can_be(tmp_path: Path) -> None:
-    at = workspace(tmp_path, {"a.txt": b"gr\xf6\xdfe = 1\n"})
-    assert "  1: gr\ufffd\ufffde = 1" in call(search, at, pattern="= 1").text
+def test_lines_are_shown_in_the_encoding_of_their_file(tmp_path: Path) -> None:
+    at = workspace(tmp_path, {"a.txt": b"gr\xf6\xdfe = 1\n", "b.txt": "größe café = 1 ".encode() + b"\xff\n"})
+    found = call(search, at, pattern="= 1").text
+    assert "  1: größe = 1" in found
+    assert "  1: größe café = 1 \ufffd" in found
 
 
 def test_missing_places_and_empty_patterns_are_refused(tmp_path: Path) -> None:

@@ -58,11 +58,13 @@ def build_empty_segment(tasks: Sequence[Task]) -> Segment:
 
 
 def decode_text(data: bytes) -> str:
-    """Decode as UTF-8, else as Latin-1, which accepts any bytes."""
+    """Decode as UTF-8, else in the encoding that the text declares or seems to have."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return data.decode("latin-1")
+        from sandbox.fs.text_encoding import find_encoding
+
+        return data.decode(find_encoding(data).name, "replace")
 
 
 def main(incoming: BinaryIO, outgoing: BinaryIO) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sandbox.fs.text_file import compute_fingerprint, decode_text
+from sandbox.fs.text_file import compute_fingerprint, show_odd_bytes
 from sandbox.fs.transaction.transactions import Conflict, Transactions
 from tools.changes.file_versions import (
     SeenVersion,
@@ -253,7 +253,7 @@ def _find_unseen_changes(
     seen = at.read_versions.get(path)
     if seen is None or content is None or seen.fingerprint == compute_fingerprint(content):
         return None
-    text = decode_text(content).text
+    text = at.files.decode(path, content).text
     foreign = find_changed_ranges(seen, text)
     return (text.split("\n"), foreign) if foreign else None
 
@@ -317,7 +317,8 @@ def _record_seen_version(
 
 
 def _describe_change(planned: PlannedFile, notes: Sequence[str]) -> AppliedChange:
-    diff = format_unified_diff(planned.path, planned.old_text, planned.new_text, planned.source)
+    old, new = map(show_odd_bytes, (planned.old_text, planned.new_text))
+    diff = format_unified_diff(planned.path, old, new, planned.source)
     added, removed = count_diff_lines(diff) if diff else (0, 0)
     return AppliedChange(
         planned=planned, diff=diff, added=added, removed=removed, notes=(*planned.notes, *notes)

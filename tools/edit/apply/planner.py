@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from sandbox.fs.dirfd_walk import NotAFile
-from sandbox.fs.text_file import BinaryFile, TextFile, decode_text, encode_text
+from sandbox.fs.text_file import BinaryFile, TextFile, encode_text
 from sandbox.fs.workspace_tree import Tree
 from sandbox.guards.linked_files import explain_forbidden_write
 from tools.changes.file_versions import diff_sequences
@@ -118,7 +118,8 @@ class _Planner:
         elif state.like and state.text == state.like.text and not state.source:
             after = state.before
         else:
-            after = encode_text(state.text, state.like, state.origins)
+            like = state.like or self._files.build_new_format(path, state.text)
+            after = encode_text(state.text, like, state.origins)
         result = PlannedFile(
             path=path,
             before=state.before,
@@ -184,7 +185,7 @@ class _Planner:
         target = self._files.resolve_relative(normalize_path(change.to))
         if not self._files.is_file(target):
             return False
-        text = decode_text(self._files.read(target)).text if change.edits else ""
+        text = self._files.read_text(target).text if change.edits else ""
         return all(self._is_already_applied(text, each, target) for each in change.edits)
 
     def _plan_move(self, path: str, state: _State, to: str) -> None:
@@ -296,7 +297,7 @@ class _Planner:
         if content is None:
             return _State(before=None)
         try:
-            like = decode_text(content)
+            like = self._files.decode(path, content)
         except BinaryFile as problem:  # it can still be moved and removed
             return _State(before=content, text="", unreadable=str(problem), kept=content)
         return _State(before=content, like=like, text=like.text)
