@@ -12,6 +12,7 @@ from agent.model.wire_formats.chat_completions import ChatWire
 from agent.model.wire_formats.openai_responses import ResponsesWire
 from agent.model.wire_formats.wire_protocol import Wire
 from tests.support.loopback import Loopback
+from tests.support.raw_endpoint import RawEndpoint
 
 KINDS: Mapping[str, Callable[..., Wire]] = {
     "chat": ChatWire,
@@ -39,7 +40,12 @@ class Hurried(RetryBudget):
 
 
 def model(
-    kind: str, server: Loopback, *, dialect: object = None, key: str = "sk-secret", **options: Any
+    kind: str,
+    server: Loopback | RawEndpoint,
+    *,
+    dialect: object = None,
+    key: str = "sk-secret",
+    **options: Any,
 ) -> HttpModel:
     """A model of a kind at the server, with a key."""
     place = ModelAddress(name=f"{kind}/tiny", model="tiny", base=server.url, key=key)

@@ -32,7 +32,7 @@ from agent.model.protocol import (
 )
 from agent.model.providers.model_catalog import DEFAULT_WINDOW, Listing
 from agent.model.servers.server_facts import ServerFacts
-from agent.model.wire_formats.wire_protocol import Assembler, EventParser, Wire
+from agent.model.wire_formats.wire_protocol import DONE, Assembler, EventParser, Wire
 from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class HttpModel:
                     yield delta
                 if error is not None:
                     raise error
-        if not assembler.finished:
+        if not (assembler.finished or assembler.is_whole):
             raise WireError("the answer broke off")
 
     def _feed_texts(
@@ -229,6 +229,9 @@ class HttpModel:
             if place == len(texts):
                 break
             text, place = texts[place], place + 1
+            if text == DONE:
+                assembler.finished = True
+                break
             try:
                 piece = self._parse_piece(text, assembler)
             except Exception as wrong:
@@ -259,11 +262,10 @@ class HttpModel:
                 raise self._build_web_page_error()
             first = False
             texts = events.feed(piece)
-            if "[DONE]" in texts:  # the thread reads the rest, so that the connection can be kept
-                yield texts[: texts.index("[DONE]")]
-                return
             yield texts
-        yield [text for text in events.finish() if text != "[DONE]"]
+            if DONE in texts:  # the thread reads the rest, so that the connection can be kept
+                return
+        yield events.finish()
 
     def _build_web_page_error(self) -> UserError:
         return UserError(

@@ -288,8 +288,9 @@ class AnthropicAssembler(Assembler):
     def __init__(self) -> None:
         super().__init__()
         self._blocks: dict[int, Json] = {}
+        self._open: set[int] = set()
         self._usage: dict[str, Any] = {}
-        self._stop: Stop = "other"
+        self._stop: Stop = "end"
 
     def feed(self, piece: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
         """See `Assembler.feed`."""
@@ -299,18 +300,28 @@ class AnthropicAssembler(Assembler):
             case "content_block_start":
                 block = dict(piece["content_block"])
                 self._blocks[piece["index"]] = block | {"pieces": []}
+                self._open.add(piece["index"])
                 yield from self._emit_deltas(str(block.get("text") or ""), str(block.get("thinking") or ""))
             case "content_block_delta":
                 yield from self._feed_delta(self._blocks[piece["index"]], piece["delta"])
+            case "content_block_stop":
+                self._open.discard(piece["index"])
             case "message_delta":
                 self._update_usage(piece.get("usage"))
-                self._record_stop(piece["delta"].get("stop_reason"))
+                self._record_stop((piece.get("delta") or {}).get("stop_reason"))
+            case "message_stop":
+                self.finished = True
             case "message":  # the whole message, from a server that does not stream
                 for place, each in enumerate(piece["content"]):
                     self._blocks[place] = dict(each) | {"pieces": []}
                     yield from self._emit_deltas(str(each.get("text") or ""), str(each.get("thinking") or ""))
                 self._update_usage(piece.get("usage"))
                 self._record_stop(piece.get("stop_reason") or "end_turn")
+
+    @property
+    def is_whole(self) -> bool:
+        """See `Assembler.is_whole`."""
+        return bool(self._blocks) and not self._open
 
     def build_reply(self, usage: Usage) -> Reply:
         """See `Assembler.build_reply`."""

@@ -21,7 +21,7 @@ from agent.model.protocol import (
 )
 from agent.model.text_pieces import TextPieces
 from agent.model.wire_formats.repeated_events import RepeatedEvents
-from agent.model.wire_formats.tool_arguments import parse_action
+from agent.model.wire_formats.tool_arguments import is_json_object, parse_action
 from agent.model.wire_formats.wire_protocol import Assembler, Json, Stop, parse_token_count
 from tools.core.action import Action
 
@@ -86,7 +86,8 @@ class ChatAssembler(Assembler):
         self._reasoning = TextPieces()
         self._calls: list[_Call] = []
         self._at: dict[int, _Call] = {}
-        self._stop: Stop = "other"
+        self._stop: Stop = "end"
+        self._has_stop_reason = False
         self._refused = False
         self._usage: Json = {}
         self._repeated = RepeatedEvents()
@@ -102,6 +103,7 @@ class ChatAssembler(Assembler):
             return None, end
         text = "".join(texts)
         self._text.append(text)
+        self.finished = self._has_stop_reason
         return TextDelta(text=text), end
 
     def feed(self, piece: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
@@ -110,7 +112,12 @@ class ChatAssembler(Assembler):
         if isinstance(usage, dict):
             self._usage = usage
         self._is_text_alone = False
-        for choice in (piece.get("choices") or [])[:1]:
+        choices = piece.get("choices") or []
+        # Some servers give no stop reason: counts without a choice come behind the last one that has a part of the answer.
+        self.finished = self._has_stop_reason or (isinstance(usage, dict) and not choices)
+        if not choices:
+            self._record_stop(piece.get("finish_reason"))
+        for choice in choices[:1]:
             delta = choice.get("delta")
             if type(delta) is dict and len(delta) == 1 and not choice.get("finish_reason"):
                 text = delta.get("content")
@@ -123,6 +130,14 @@ class ChatAssembler(Assembler):
                     yield TextDelta(text=text)
                     continue
             yield from self._feed_choice(choice)
+            if "message" in choice and piece.get("object") != "chat.completion.chunk":
+                self.finished = True  # not streamed: all of it is here
+
+    @property
+    def is_whole(self) -> bool:
+        """See `Assembler.is_whole`."""
+        is_begun = bool(self._text or self._reasoning or self._calls)
+        return is_begun and all(is_json_object("".join(call.arguments)) for call in self._calls)
 
     def build_reply(self, usage: Usage) -> Reply:
         """Return the finished answer."""
@@ -171,8 +186,11 @@ class ChatAssembler(Assembler):
             yield from self._emit_text(refusal, reasoning=False)
         for call in delta.get("tool_calls") or ():
             self._feed_call(call)
-        if reason := choice.get("finish_reason"):
-            self.finished = True
+        self._record_stop(choice.get("finish_reason"))
+
+    def _record_stop(self, reason: object) -> None:
+        if reason:
+            self.finished = self._has_stop_reason = True
             self._stop = _STOPS.get(str(reason).lower(), "other")
 
     def _emit_text(self, text: str, *, reasoning: bool) -> Iterator[TextDelta | ReasoningDelta]:

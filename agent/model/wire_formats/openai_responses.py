@@ -184,9 +184,11 @@ class ResponsesAssembler(Assembler):
     def __init__(self) -> None:
         super().__init__()
         self._items: list[Json] = []
+        self._open: dict[object, Json] = {}
         self._usage: Json = {}
-        self._stop: Stop = "other"
+        self._stop: Stop = "end"
         self._refused = False
+        self._is_item_shown = False
         self._shown: list[str] = []
         self._thought: list[str] = []
 
@@ -200,15 +202,30 @@ class ResponsesAssembler(Assembler):
             yield from self._emit_reasoning(piece["delta"])
         elif kind == "response.reasoning_summary_part.added" and self._thought:
             yield from self._emit_reasoning("\n\n")
+        elif kind == "response.output_item.added":
+            self._open[piece.get("output_index")] = dict(piece["item"])
+        elif kind == "response.function_call_arguments.done":
+            self._open.get(piece.get("output_index"), {})["arguments"] = piece["arguments"]
         elif kind == "response.output_item.done":
+            self._open.pop(piece.get("output_index"), None)
             self._items.append(piece["item"])
-        elif kind in ("response.completed", "response.incomplete"):
+            if not self._is_item_shown:  # a server without deltas
+                yield from self._show_content(piece["item"])
+            self._is_item_shown = False
+        elif kind in ("response.completed", "response.incomplete", "response.done"):
             yield from self._finish_response(piece["response"])
         elif piece.get("object") == "response":  # the whole response, from a server that does not stream
             yield from self._finish_response(piece)
 
+    @property
+    def is_whole(self) -> bool:
+        """See `Assembler.is_whole`."""
+        return bool(self._items or self._shown) and not self._open
+
     def build_reply(self, usage: Usage) -> Reply:
         """See `Assembler.build_reply`."""
+        if not self._items:  # ended by a mark alone, by a server that finishes no item
+            self._items = [*self._open.values()]
         calls = [item for item in self._items if item.get("type") == "function_call"]
         actions = tuple(
             parse_action(
@@ -258,18 +275,21 @@ class ResponsesAssembler(Assembler):
                     yield from self._emit_reasoning(str(part.get("text") or ""))
         if not self._shown:  # no deltas: a whole answer, or a server that sends finished items only
             for item in self._items:
-                for part in item.get("content") or () if item.get("type") == "message" else ():
-                    self._refused = self._refused or part.get("type") == "refusal"
-                    yield from self._emit_text(str(part.get("text") or part.get("refusal") or ""))
+                yield from self._show_content(item)
         why = (response.get("incomplete_details") or {}).get("reason")
         if response.get("status") == "incomplete":
             self._stop = "refusal" if why == "content_filter" else "length"
         else:
             self._stop = "end"
 
+    def _show_content(self, item: Mapping[str, Any]) -> Iterator[TextDelta]:
+        for part in item.get("content") or () if item.get("type") == "message" else ():
+            self._refused = self._refused or part.get("type") == "refusal"
+            yield from self._emit_text(str(part.get("text") or part.get("refusal") or ""))
+
     def _emit_text(self, text: str) -> Iterator[TextDelta]:
         if text:
-            self.spoke = True
+            self.spoke = self._is_item_shown = True
             self._shown.append(text)
             yield TextDelta(text=text)
 

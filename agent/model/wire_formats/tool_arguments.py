@@ -34,6 +34,11 @@ def parse_action(call: str, tool: str, raw: str, *, cut: bool = False) -> Action
     return Action(id=call, tool=tool, arguments=arguments, raw=raw)
 
 
+def is_json_object(raw: str) -> bool:
+    """Return whether text is one complete JSON object, so that no part of a call's arguments can be missing."""
+    return _parse_json_object(raw) is not None
+
+
 def _parse_json_object(text: str) -> dict[str, object] | None:
     try:
         found = json.loads(text, strict=False)

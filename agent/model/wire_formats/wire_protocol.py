@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Json = dict[str, Any]
+
+DONE = "[DONE]"
+"""Data of the event behind the last one of a stream."""
+
 Stop = Literal["end", "actions", "length", "refusal", "other"]
 
 
@@ -30,7 +34,7 @@ class Assembler(ABC):
     """Assembler of the chunks of one streamed answer (or one whole answer) into deltas and, at the end, a `Reply`.
 
     spoke: visible text has been yielded, so that a retry would be noticed
-    finished: the model gave a stop reason, so the answer is complete
+    finished: the end of the answer was marked: by a stop reason, or in another way of the format
     """
 
     def __init__(self) -> None:
@@ -44,6 +48,11 @@ class Assembler(ABC):
     def take_texts(self, events: Sequence[str], start: int) -> tuple[TextDelta | None, int]:
         """Add the chunks from `start` on that are read without parsing; return their text, and the place after them."""
         return None, start
+
+    @property
+    @abstractmethod
+    def is_whole(self) -> bool:
+        """Whether what came is a whole answer, for a body that ended in order without any mark of the answer's end."""
 
     @abstractmethod
     def build_reply(self, usage: Usage) -> Reply:

@@ -36,7 +36,7 @@ from agent.model.text_pieces import TextPieces
 from agent.session.log import Session
 from agent.session.request_record import RequestRecorder
 from agent.turn.action_ids import ActionIds
-from agent.turn.cooperative_yield import YieldTimer
+from agent.model.cooperative_yield import YieldTimer
 from agent.turn.reply.junk_detector import JunkDetector
 from agent.turn.reply.repetition_detector import RepetitionDetector
 from agent.turn.side_calls import convert_usage
