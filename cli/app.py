@@ -68,7 +68,7 @@ def root(
         return
     flags = collect_flags(model=model, api_base=api_base, mode=mode, sandbox=sandbox, test_command=tests)
     if prompt is not None or not sys.stdin.isatty():
-        from cli.commands.run.run import run_one_shot
+        from cli.commands.run.one_shot import run_one_shot
 
         raise typer.Exit(run_one_shot(folder, prompt, flags, output=output.value, commit=not no_commit))
     flags = {**flags, "plain": True} if plain else flags

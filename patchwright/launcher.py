@@ -37,6 +37,8 @@ def main() -> int:
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     if len(sys.argv) == 1 and _is_interactive_start():
         from cli.commands.run.interactive import run_bare_command as run
+    elif sys.argv[1:2] == ["run"]:
+        from cli.commands.run.quick_parse import main as run
     else:
         from cli.app import main as run
 

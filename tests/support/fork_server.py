@@ -64,6 +64,7 @@ _PRELOADED = (
     "cli.commands.offline.repair",
     "cli.commands.run.final_event",
     "cli.commands.run.prompt_input",
+    "cli.commands.run.one_shot",
     "cli.commands.run.run",
     "cli.commands.run.server_hint",
     "cli.commands.run.turn_output",

@@ -221,8 +221,8 @@ def _answer_reviews(
     folder: Path, flags: Mapping[str, Any], number: int | None, remote: str, *, yes: bool
 ) -> int:
     from agent.app_dirs import Home
+    from cli.commands.run.one_shot import run_one_shot
     from cli.commands.run.resume import find_newest_session
-    from cli.commands.run.run import run_one_shot
     from cli.detached.run_state import read_last_end
     from tools.core.untrusted_output import enclose_in_tag
 

@@ -111,7 +111,7 @@ def _resume_without_terminal(
 ) -> int:
     state = _read_state(folder, session)
     flags = _add_session_model(flags, state)
-    from cli.commands.run.run import continue_turn, run_one_shot
+    from cli.commands.run.one_shot import continue_turn, run_one_shot
 
     if prompt is not None:
         return run_one_shot(

@@ -34,7 +34,7 @@ def run_demo(folder: Path | None, *, model: str, api_base: str | None) -> int:
     """Copy the example project, run the agent on it, and show the result with git commands."""
     import tempfile
 
-    from cli.commands.run.run import run_one_shot
+    from cli.commands.run.one_shot import run_one_shot
     from cli.commands.setup.demo_repository import create_demo_repository
 
     keep = folder is not None

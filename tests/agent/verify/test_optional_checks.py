@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 
 PROGRAM = """
-import sys, agent.assemble, agent.turn.runtime, cli.invocation, cli.commands.run.run
+import sys, agent.assemble, agent.turn.runtime, cli.invocation, cli.commands.run.one_shot
 import cli.output.lines.event_lines, cli.tui.conversation.chat, cli.tui.screen.session_view
 heavy = ("agent.verify.requirements", "agent.verify.rubric", "agent.verify.spec_check", "agent.verify.reader",
     "agent.verify.optional_checks", "cli.output.lines.check_lines")
