@@ -21,6 +21,8 @@ def main() -> int:
     if sys.argv[1:] == ["--version"]:
         print(f"patchwright {VERSION}")
         return 0
+    if sys.argv[1:] in (["--help"], ["-h"]) and _print_prepared_help():
+        return 0
     if sys.argv[1:3] == ["hook", "run"]:  # a person waits for each commit: without the command line's parser
         open_floors()
         from cli.hooks.entry import main as hook
@@ -46,6 +48,28 @@ def main() -> int:
     return 0
 
 
+def _print_prepared_help() -> bool:
+    """Print the text of `--help` as the parser writes it for 80 columns and more; False for a narrower terminal.
+
+    `tests/contract/test_surface.py` compares the two.
+    """
+    import os
+
+    try:
+        columns = int(os.environ.get("COLUMNS", "")) or 80
+    except ValueError:
+        try:
+            columns = os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
+        except (AttributeError, OSError, ValueError):
+            columns = 80
+    if columns < 80 or sys.stdout is None:
+        return False
+    with open(os.path.join(_find_floors(), "cli", "help.txt"), encoding="ascii") as file:
+        sys.stdout.write(file.read())
+        sys.stdout.flush()
+    return True
+
+
 def _is_interactive_start() -> bool:
     """For the prompt: the parser of the command line has nothing to parse, and is left out."""
     import os
@@ -61,8 +85,13 @@ def open_floors() -> None:
     They come first, so that nothing in a user's project shadows them; and no environment variable is
     set, so that no child process sees them.
     """
+    sys.path.insert(0, _find_floors())
+
+
+def _find_floors() -> str:
+    """Folder of the four floors: beside this package in a checkout, inside it where it is installed."""
     import os
 
     here = os.path.dirname(os.path.abspath(__file__))
     installed = os.path.join(here, "_floors")
-    sys.path.insert(0, installed if os.path.isdir(installed) else os.path.dirname(here))
+    return installed if os.path.isdir(installed) else os.path.dirname(here)

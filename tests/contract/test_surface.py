@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.contract import surface
-from tests.support.cli import CHECKOUT, run, script
-from tests.support.golden import compare_data
+from tests.support.cli import CHECKOUT, environment, run, script
+from tests.support.golden import WRITING, compare_data
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -27,6 +29,23 @@ def compare(seen: Any, name: str) -> None:
 @pytest.mark.slow
 def test_every_command_has_its_options_and_arguments() -> None:
     compare(surface.commands(), "commands")
+
+
+@pytest.mark.slow
+def test_the_prepared_help_is_what_the_parser_writes(tmp_path: Path) -> None:
+    code = "from patchwright.launcher import open_floors; open_floors(); from cli.app import main; main()"
+    parsed = subprocess.run(
+        [sys.executable, "-c", code, "--help"],
+        env=environment({"COLUMNS": "80"}), capture_output=True, text=True, timeout=60, check=True,
+    ).stdout  # fmt: skip
+    path = CHECKOUT / "cli/help.txt"
+    if WRITING:
+        path.write_text(parsed)
+    assert path.read_text() == parsed
+    assert run("--help", cwd=tmp_path, env={"COLUMNS": "80"}).out == parsed
+    assert run("-h", cwd=tmp_path, env={"COLUMNS": "200"}).out == parsed
+    narrow = run("--help", cwd=tmp_path, env={"COLUMNS": "60"}).out
+    assert narrow != parsed, "a narrower terminal gets lines of its width"
 
 
 # ── Tools ────────────────────────────────────────────────────────────────────────────────────────────
