@@ -120,10 +120,8 @@ class SessionEnvironment:
 
     def _withhold_web_tools(self, mode: Mode) -> set[str]:
         """Return the tools of the web that the user's settings do not offer: requests do not grow by them."""
-        from tools.web.web_tools import is_fetch_offered
-
         access, web = self.settings.access, self.settings.tools.web
-        offered = mode is not Mode.READ_ONLY and is_fetch_offered(web.fetch, access.rules, access.network)
+        offered = mode is not Mode.READ_ONLY and web.offers_fetch(access.rules, access.network)
         withheld = set() if offered else {"web_fetch"}
         return withheld if web.search and mode is not Mode.READ_ONLY else withheld | {"web_search"}
 

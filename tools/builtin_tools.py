@@ -1,13 +1,24 @@
-"""The tools of an ordinary session, in the order in which a model sees them."""
+"""The tools of an ordinary session, in the order in which a model sees them.
+
+What a request says of them is data (`tool_table.json`); the module of a tool is imported when it is first called.
+`tests/contract/test_surface.py` compares the table with the functions, and writes it anew.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from tools.core.registry import Tool
+from tools.core.registry import ListedTool, Tool
 from tools.core.tool_settings import Format
 from tools.edit.format_registry import EDITORS, FORMATS, describe_edit_tool
+
+if TYPE_CHECKING:
+    from tools.core.workspace import Workspace
 
 TOOLS = (
     ("tools.fs.file_tools", "read"),
@@ -37,7 +48,7 @@ TOOLS = (
     ("tools.session.recall", "memory"),
     ("tools.session.finish", "finish"),
 )
-"""Module and name of each. They are imported when a session needs them, not with this module."""
+"""Module and name of each."""
 
 UNTOLD = (
     ("tools.edit.edit_tools", "edit_several"),
@@ -60,9 +71,9 @@ NAMES = frozenset("list" if name == "list_files" else name for _, name in (*TOOL
 
 
 def load_default_tools(formats: Sequence[Format] = FORMATS) -> list[Tool]:
-    """Import and return all tools; of the edit tools, those that accept one of these formats."""
+    """Return all tools; of the edit tools, those that accept one of these formats."""
     tools = []
-    for tool in (_load_tool(module, name) for module, name in TOOLS):
+    for tool in (_list_tool(module, name) for module, name in TOOLS):
         shown = describe_edit_tool(tool, formats) if tool.name in EDITORS else tool
         if shown is not None:
             tools.append(shown)
@@ -71,14 +82,61 @@ def load_default_tools(formats: Sequence[Format] = FORMATS) -> list[Tool]:
 
 def load_accepted_tools() -> list[Tool]:
     """Return every edit tool, offered or not: models call those that they know from elsewhere."""
-    return [_load_tool(module, name) for module, name in (*TOOLS, *UNTOLD) if name in _UNDERSTOOD]
+    return [_list_tool(module, name) for module, name in (*TOOLS, *UNTOLD) if name in _UNDERSTOOD]
 
 
 _UNDERSTOOD = EDITORS | {name for _, name in UNTOLD}
 
 
-def _load_tool(module: str, name: str) -> Tool:
-    found = getattr(import_module(module), name)
-    if not isinstance(found, Tool):
-        raise TypeError(f"{module}.{name} is not a tool but {type(found).__name__}")
-    return found
+def describe_tools() -> dict[str, dict[str, Any]]:
+    """Return the content of the table, from the functions themselves, by `MODULE.NAME`."""
+    described = {}
+    for module, name in (*TOOLS, *UNTOLD):
+        tool = getattr(import_module(module), name)
+        if not isinstance(tool, Tool):
+            raise TypeError(f"{module}.{name} is not a tool but {type(tool).__name__}")
+        if tool.runs_beside is not None or tool.is_tracked:
+            raise TypeError(f"{module}.{name} has properties that the table does not have")
+        described[f"{module}.{name}"] = {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.parameters,
+            "reads_only": tool.reads_only,
+            "ends": tool.ends,
+            "previews": tool.preview is not None,
+        }
+    return described
+
+
+@cache
+def _read_table() -> Mapping[str, Mapping[str, Any]]:
+    table: Mapping[str, Mapping[str, Any]] = json.loads(
+        Path(__file__).with_name("tool_table.json").read_text("utf-8")
+    )
+    return table
+
+
+def _list_tool(module: str, name: str) -> Tool:
+    row = _read_table()[f"{module}.{name}"]
+
+    def load() -> Tool:
+        tool: Tool = getattr(import_module(module), name)
+        return tool
+
+    return ListedTool(
+        name=row["name"],
+        description=row["description"],
+        parameters=row["parameters"],
+        run=lambda **arguments: load().run(**arguments),
+        effect_of=lambda arguments, at: load().effect_of(arguments, at),
+        reads_only=row["reads_only"],
+        ends=row["ends"],
+        preview=(lambda arguments, at: _preview_call(load(), arguments, at)) if row["previews"] else None,
+        load=load,
+    )
+
+
+def _preview_call(tool: Tool, arguments: Mapping[str, Any], at: Workspace) -> str:
+    if tool.preview is None:
+        raise TypeError(f"{tool.name} has no preview")
+    return tool.preview(arguments, at)

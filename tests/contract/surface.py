@@ -170,7 +170,7 @@ def _team_tools() -> list[Tool]:
 
 
 def _defaults(tool: Tool) -> Data:
-    parameters = inspect.signature(tool.run).parameters.values()
+    parameters = inspect.signature(tool.function).parameters.values()
     return {
         each.name: _as_json(each.default)
         for each in parameters

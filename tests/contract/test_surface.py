@@ -18,6 +18,7 @@ import pytest
 from tests.contract import surface
 from tests.support.cli import CHECKOUT, environment, run, script
 from tests.support.golden import WRITING, compare_data
+from tools.builtin_tools import describe_tools
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -53,6 +54,14 @@ def test_the_prepared_help_is_what_the_parser_writes(tmp_path: Path) -> None:
 
 def test_every_tool_has_its_arguments_and_its_effect(tmp_path: Path) -> None:
     compare(surface.tools(tmp_path / "shop"), "tools")
+
+
+def test_the_table_of_tools_is_what_their_functions_say() -> None:
+    text = json.dumps(describe_tools(), indent=1, ensure_ascii=False) + "\n"  # arguments in their order
+    path = CHECKOUT / "tools/tool_table.json"
+    if WRITING:
+        path.write_text(text, "utf-8")
+    assert text == path.read_text("utf-8"), "a tool has changed: GOLDEN=write"
 
 
 def test_a_kernel_has_the_tools_as_functions() -> None:

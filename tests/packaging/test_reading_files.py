@@ -23,6 +23,7 @@ WRITES = "opens for writing, or a folder's handle"
 
 ALLOWED = {
     "patchwright/launcher.py": OWN,
+    "tools/builtin_tools.py": OWN,
     "sandbox/fs/regular_file.py": "the place",
     "sandbox/fs/workspace_tree.py": "the tools' place: by folder handles, regular files only",
     "sandbox/fs/dirfd_walk.py": "folder handles",

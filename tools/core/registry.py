@@ -45,6 +45,11 @@ class Tool:
     is_tracked: bool = False
     preview: Preview | None = None
 
+    @property
+    def function(self) -> ToolFunction:
+        """The function itself, whose signature has the types and defaults of the arguments."""
+        return self.run
+
     def may_run_beside(self, arguments: Mapping[str, Any]) -> bool:
         """Whether a call with these arguments, which are not checked yet, may run beside others."""
         return self.reads_only or (self.runs_beside is not None and self.runs_beside(arguments))
@@ -53,9 +58,9 @@ class Tool:
     def _arguments_model(self) -> type[BaseModel]:
         from pydantic import ConfigDict, create_model
 
-        hints = typing.get_type_hints(self.run)
+        hints = typing.get_type_hints(self.function)
         fields: dict[str, Any] = {}
-        for name, parameter in _list_arguments(self.run):
+        for name, parameter in _list_arguments(self.function):
             default = ... if parameter.default is inspect.Parameter.empty else parameter.default
             fields[name] = (hints[name], default)
         config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
@@ -88,6 +93,18 @@ class Tool:
         required = self.parameters.get("required", [])
         names = [name if name in required else f"{name}?" for name in self.parameters["properties"]]
         return f"{self.name}({', '.join(names)})"
+
+
+@dataclasses.dataclass(frozen=True)
+class ListedTool(Tool):
+    """A tool that a table describes. load: imports its module and returns the tool itself, when it is called"""
+
+    load: Callable[[], Tool] = dataclasses.field(kw_only=True)
+
+    @property
+    def function(self) -> ToolFunction:
+        """The function, imported now."""
+        return self.load().run
 
 
 def tool(

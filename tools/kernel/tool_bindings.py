@@ -71,7 +71,7 @@ def _is_field(name: str) -> bool:
 
 def _describe_function(tool: Tool) -> Frame:
     parameters: list[list[Any]] = []
-    defaults = inspect.signature(tool.run).parameters
+    defaults = inspect.signature(tool.function).parameters
     properties = tool.parameters["properties"]
     required = set(tool.parameters.get("required", ()))
     for name in sorted(properties, key=lambda name: name not in required):

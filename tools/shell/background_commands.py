@@ -13,7 +13,6 @@ from sandbox.policy.decision import Mode
 from sandbox.process.command import Capture, Command, Completed
 from sandbox.process.output_capture import Recorder
 from tools.shell.environment import shell_environment
-from tools.shell.sent_input import SentInput
 
 if TYPE_CHECKING:
     from sandbox.backends.audit import Audit
@@ -55,6 +54,8 @@ class BackgroundCommand:
         self.leader = 0
         self.port = 0
         self.why = ""
+        from tools.shell.sent_input import SentInput  # with the shell's parser
+
         self.sent = SentInput(at.root)
         self._at = at
         self._beside = beside

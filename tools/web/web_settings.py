@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from sandbox.settings_validation import FORBID_UNKNOWN
+
+if TYPE_CHECKING:
+    from sandbox.policy.rules import Rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,3 +27,9 @@ class WebSettings:
     search: Literal["", "searxng", "brave", "tavily", "mcp"] = ""
     search_url: str = ""
     search_tool: str = ""
+
+    def offers_fetch(self, rules: Rules, hosts: object) -> bool:
+        """Return whether models are offered `web_fetch`: by the setting, else where the user lets a host be reached."""
+        if self.fetch != "auto":
+            return self.fetch == "on"
+        return bool(hosts) or any(each.kind == "network" and each.verdict != "deny" for each in rules.rules)

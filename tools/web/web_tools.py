@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.errors import UserError
 from sandbox.policy.effects import Effect
-from sandbox.policy.rules import Rules
 from tools.core.action import Observation, ToolFailure
 from tools.core.registry import tool
 from tools.core.untrusted_output import enclose_in_tag, format_note
@@ -25,13 +24,6 @@ MOST_RESULTS = 8
 
 MCP_SERVERS = "mcp_servers"
 """Fact of a workspace: the session's MCP servers, one of which may search."""
-
-
-def is_fetch_offered(settings: str, rules: Rules, hosts: object) -> bool:
-    """Return whether models are offered `web_fetch`: by the setting, else where the user lets a host be reached."""
-    if settings != "auto":
-        return settings == "on"
-    return bool(hosts) or any(each.kind == "network" and each.verdict != "deny" for each in rules.rules)
 
 
 def _find_fetch_effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:

@@ -23,7 +23,7 @@ from tools.core.workspace import Workspace
 from tools.web import page_request, page_text
 from tools.web.page_request import PageRequest, RequestFailed, name_host, parse_address
 from tools.web.web_settings import WebSettings
-from tools.web.web_tools import is_fetch_offered, web_fetch, web_search
+from tools.web.web_tools import web_fetch, web_search
 
 
 @pytest.fixture(scope="module")
@@ -183,12 +183,12 @@ def test_the_policy_asks_about_each_host(tmp_path: Path) -> None:
 
 def test_the_tools_are_offered_by_settings_alone_and_are_short() -> None:
     some = Rules((parse_rule("network(a.b)", "allow"),))
-    assert not is_fetch_offered("auto", Rules(), [])
-    assert not is_fetch_offered("auto", Rules((parse_rule("network(a.b)", "deny"),)), [])
-    assert is_fetch_offered("auto", some, [])
-    assert is_fetch_offered("auto", Rules(), ["pypi.org"])
-    assert is_fetch_offered("on", Rules(), [])
-    assert not is_fetch_offered("off", some, ["pypi.org"])
+    assert not WebSettings(fetch="auto").offers_fetch(Rules(), [])
+    assert not WebSettings(fetch="auto").offers_fetch(Rules((parse_rule("network(a.b)", "deny"),)), [])
+    assert WebSettings(fetch="auto").offers_fetch(some, [])
+    assert WebSettings(fetch="auto").offers_fetch(Rules(), ["pypi.org"])
+    assert WebSettings(fetch="on").offers_fetch(Rules(), [])
+    assert not WebSettings(fetch="off").offers_fetch(some, ["pypi.org"])
     for spec in build_tool_specs(Toolbox([web_fetch, web_search])):
         text = json.dumps({"name": spec.name, "description": spec.description, "parameters": spec.parameters})
         assert len(text) / 4 <= 120  # tokens, roughly
