@@ -104,7 +104,7 @@ class WeakenedTests:
         if not sides:
             return False
         from agent.verify.collected_tests import decides_tests
-        from agent.verify.gaming.request_intent import read_request
+        from agent.prompt.excused_changes import read_request
 
         request = read_request(self._prompts)
         if request.tests or {"selection", "runner"} & set(request.topics):
@@ -113,7 +113,7 @@ class WeakenedTests:
 
     def is_removed_by_request(self, test: str) -> bool:
         """Return whether the file of a test is gone, and a prompt asks for a removal."""
-        from agent.verify.gaming.request_intent import read_request
+        from agent.prompt.excused_changes import read_request
 
         path = test.partition("::")[0]
         gone = path in self._workspace.changes and read_current_content(self._workspace, path) is None
