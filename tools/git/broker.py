@@ -326,7 +326,7 @@ def explain_failure(root: Path, command: str, output: GitOutput) -> str:
     return f"git {command} failed with exit code {output.returncode}:\n{words}"
 
 
-_FULL = re.compile(r"No space left on device|Disk quota exceeded")
+_FULL = re.compile(r"No space left on device|Disk quota exceeded|Out of diskspace")
 
 
 def _refuse_full_disk(output: GitOutput) -> None:

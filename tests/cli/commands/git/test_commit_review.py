@@ -193,6 +193,6 @@ def test_no_branch_is_made_in_the_middle_of_a_rebase(repo: Repo, tmp_path: Path,
     settings.write_text('commit = "branch"\n')
     repo.git("-c", "sequence.editor=sed -i s/^pick/edit/", "rebase", "-qi", "HEAD~1")
     result = run("run", "add a count", "--model", script(tmp_path, TESTED), cwd=repo.root)
-    assert result.code == 0, result.err
+    assert result.code == 13, result.err
     assert repo.git("branch", "--format=%(refname:short)").splitlines()[1:] == ["main"]
     assert (repo.head(), repo.git("branch", "--show-current")) == (start, "")
