@@ -27,6 +27,9 @@ BRANCHES = "patchwright/"
 _DIFF = 12_000
 """Characters of a diff in the prompt for a commit message: about 3k tokens."""
 
+_SHORTEST_BODY = 4
+"""Words of a final reply that is worth keeping in the message, unlike `All tests pass`."""
+
 Act = Callable[[str, dict[str, object]], Awaitable[Observation]]
 """Run an action of the harness: a tool and its arguments."""
 
@@ -107,26 +110,23 @@ class Committer:
         return await self._act("git_commit", {"message": message})
 
     async def _compose_message(self, text: str) -> str:
-        """Use the model's final reply if it fits the repository's style; else ask a model; else compose one by code."""
-        from tools.git.messages.message_style import check_message
+        """Use the final reply if it is a message for this change; else ask a model; else compose one by code."""
+        from tools.git.messages.message_prompts import build_message_prompt
+        from tools.git.messages.message_summary import compose_message
+        from tools.git.messages.model_message import drop_repetition, is_echo, judge_message, parse_message
 
         change, style = await asyncio.to_thread(_collect_message_inputs, self._workspace)
-        subject = next((line.strip() for line in text.splitlines() if line.strip()), "")
-        if len(subject.split()) > 1 and not any(check_message(subject, style)):
-            return f"{subject}\n\n{text}".strip()
-        from tools.git.messages.message_prompts import build_message_prompt, clean_message
-        from tools.git.messages.message_summary import compose_message
-
+        reply = parse_message(text)
+        if await asyncio.to_thread(judge_message, reply, change, style, self.prompt):
+            return str(reply)
         diff = await asyncio.to_thread(_build_diff, self._workspace)
-        answer = clean_message(
-            await request_short_text(
-                self._asking, build_message_prompt(style, diff[:_DIFF]), purpose="commit message"
-            )
-        )
-        if answer:
-            return answer
-        own = await asyncio.to_thread(compose_message, change, style)
-        return f"{own.rstrip() or subject or 'Apply changes'}\n\n{text}".strip()
+        asked = build_message_prompt(style, diff[:_DIFF])
+        answer = parse_message(await request_short_text(self._asking, asked, purpose="commit message"))
+        if await asyncio.to_thread(judge_message, answer, change, style, self.prompt):
+            return str(answer)
+        own = (await asyncio.to_thread(compose_message, change, style)).rstrip() or "Apply changes"
+        says_more = len(text.split()) >= _SHORTEST_BODY and not is_echo(text, self.prompt)
+        return f"{own}\n\n{drop_repetition(own, text) if says_more else ''}".strip()
 
 
 class StepCommits(Monitor):

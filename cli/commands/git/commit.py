@@ -49,9 +49,10 @@ def commit_staged(folder: Path, flags: Mapping[str, Any], *, show: bool, edit: b
     from sandbox.secrets.child_environment import redact
     from tools.git.git_change import read_staged_change
     from tools.git.git_process import Git
-    from tools.git.messages.message_prompts import build_message_prompt, clean_message
+    from tools.git.messages.message_prompts import build_message_prompt
     from tools.git.messages.message_style import find_ticket, learn_style
     from tools.git.messages.message_summary import compose_message
+    from tools.git.messages.model_message import judge_message, parse_message
 
     git = Git.from_folder(folder)
     change = read_staged_change(git)
@@ -60,7 +61,8 @@ def commit_staged(folder: Path, flags: Mapping[str, Any], *, show: bool, edit: b
         return int(Exit.NOTHING_TO_DO)
     style = learn_style(git)
     prompt = build_message_prompt(style, read_diff_excerpt(git, "--cached"))
-    message = clean_message(ask_model(git, flags, prompt, "commit message", Role.FAST))
+    answer = parse_message(ask_model(git, flags, prompt, "commit message", Role.FAST))
+    message = str(answer) if judge_message(answer, change, style, "") else ""
     message = (
         redact(message or compose_message(change, style, find_ticket(read_branch(git.root)))).rstrip() + "\n"
     )

@@ -21,8 +21,9 @@ def compose_draft(git: Git, flags: Mapping[str, Any], base: str) -> str | None:
     from cli.commands.git.change_review import resolve_commit
     from cli.commands.git.model_text import DIFF, ask_model, read_diff_excerpt
     from sandbox.secrets.child_environment import redact
-    from tools.git.messages.message_prompts import build_pull_request_prompt, clean_message
+    from tools.git.messages.message_prompts import build_pull_request_prompt
     from tools.git.messages.message_style import learn_style
+    from tools.git.messages.model_message import parse_message
 
     start = resolve_commit(git, base)
     fork = git.run_text("merge-base", start, "HEAD", ok=(0, 1)) or start
@@ -33,9 +34,9 @@ def compose_draft(git: Git, flags: Mapping[str, Any], base: str) -> str | None:
         return None
     style = learn_style(git)
     asked = build_pull_request_prompt(style, redact(text)[:DIFF], read_diff_excerpt(git, fork, "HEAD"))
-    return clean_message(ask_model(git, flags, asked, "pull request", Role.FAST)) or _draft_without_model(
-        git, fork, style
-    )
+    return str(
+        parse_message(ask_model(git, flags, asked, "pull request", Role.FAST))
+    ) or _draft_without_model(git, fork, style)
 
 
 def _draft_without_model(git: Git, fork: str, style: Style) -> str:

@@ -133,7 +133,7 @@ def test_the_model_gets_the_output_of_a_hook_once_and_may_fix_it(repo: Repo) -> 
     trust_hooks(repo)
     fix = {
         "calls": [call("edit", path="cart.py", old="total = 2", new="total = 2  # twice")],
-        "expect": "say twice",
+        "expect": ["say twice"],
     }
     result = work(repo, [EDIT, DONE, fix, DONE])
     assert result.code == 0, result.err

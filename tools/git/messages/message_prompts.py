@@ -1,19 +1,20 @@
-"""Prompts for commit messages, reviews and pull requests, and parsing of the answers."""
+"""Prompts for commit messages, reviews and pull requests."""
 
 from __future__ import annotations
 
 from tools.core.untrusted_output import enclose_in_tag
-from tools.git.messages.message_style import MOSTLY, Style
+from tools.git.messages.message_style import MOSTLY, WIDTH, Style
+
+INSTRUCTIONS = (
+    "Write the commit message for this change. Subject: at most {width} characters, imperative mood,\n"
+    "what the change does for its reader. Then an empty line and why, only if that is not obvious."
+)
+"""What a model is asked for; an answer that repeats it is no message."""
 
 
 def build_message_prompt(style: Style, diff: str) -> str:
     """Build the prompt for a commit message."""
-    rules = [
-        f"Write the commit message for this change. Subject: at most {style.width} characters, imperative mood,"
-    ]
-    rules.append(
-        "what the change does for its reader. Then an empty line and why, only if that is not obvious."
-    )
+    rules = [INSTRUCTIONS.format(width=WIDTH)]
     if style.is_known:
         if style.conventional >= MOSTLY:
             rules.append(f"Conventional Commits; types in use: {', '.join(style.types[:8])}.")
@@ -22,16 +23,6 @@ def build_message_prompt(style: Style, diff: str) -> str:
         rules.append("The latest subjects, whose form you keep:")
         rules += [f"- {each}" for each in style.examples]
     return "\n".join([*rules, enclose_in_tag("diff", diff)])
-
-
-def clean_message(answer: str) -> str:
-    """Strip the fences and labels that models put around a message; "" for none."""
-    lines = [line.rstrip() for line in answer.strip().splitlines() if not line.startswith("```")]
-    text = "\n".join(lines).strip()
-    for label in ("commit message:", "subject:"):
-        if text.lower().startswith(label):
-            text = text[len(label) :].lstrip()
-    return text.strip('"') if "\n" not in text else text
 
 
 def build_review_prompt(diff: str, findings: str) -> str:
