@@ -249,6 +249,7 @@ class End(Event):
     """The last event of a turn, on every path out of it.
 
     not_committed: why a commit that was due, or that the model tried, was not made; "" if none failed
+    reason: why a turn that the model ended was not achieved, as a clause; "" where the outcome says it
     """
 
     kind: Literal["end"] = "end"
@@ -261,3 +262,4 @@ class End(Event):
     commit: str = ""
     verification: str = ""
     not_committed: str = ""
+    reason: str = ""

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agent.exit_codes import Exit
 from agent.verify.suite_evidence import list_modified_files
 from tools.core.workspace import Workspace
 
@@ -47,14 +46,3 @@ class RefusedCommits:
             return ""
         self._has_advised = True
         return f"Your changes could not be committed: {self.reason}\n{_AFTER_HOOK}"
-
-    def apply(self, outcome: Exit, summary: str) -> tuple[Exit, str]:
-        """Return the exit code and the summary of the turn's end, which a commit that failed changes."""
-        reason = self.reason
-        if not reason:
-            return outcome, summary
-        ends = (Exit.DONE, Exit.NOTHING_TO_DO)
-        return (
-            Exit.NOT_ACHIEVED if outcome in ends else outcome,
-            f"{summary}\n\nNot committed: {reason}".strip(),
-        )

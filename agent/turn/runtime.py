@@ -136,6 +136,7 @@ class Runtime:
             settings=self.settings.verify,
             rules=self.settings.rules,
             get_snapshots=lambda: self.snapshots,
+            is_child=self.environment is not None and bool(self.environment.request.parent),
         )
         streamed = StreamRedactor(lambda delta: self.on_delta(delta))
         self.facts = Facts()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.budget.limits import Tally
@@ -19,12 +19,22 @@ from agent.events import (
 )
 from agent.exit_codes import Exit
 from agent.monitor.answers import GO_ON, GoOn, StopTurn, TellModel, TurnEnd
+from agent.prompt.prompt_intent import PromptIntent
 from agent.rules.named_rule import NamedRule
 from agent.session.log import Session
 from agent.turn.auto_commit import Committer
 from agent.turn.loop import HarnessText, Loop
 from agent.turn.refused_commits import RefusedCommits
+from agent.turn.turn_verdict import (
+    COMMIT_FAILED,
+    Claimed,
+    TurnFacts,
+    TurnVerdict,
+    explain_verdict,
+    judge_turn,
+)
 from agent.verify.baseline import Baseline
+from agent.verify.gaming.claims import says_needless
 from agent.verify.gaming.notices import GamingNotices
 from agent.verify.suite_evidence import SuiteEvidence, list_modified_files
 from agent.verify.suite_verifier import RunAction, SuiteVerifier
@@ -49,9 +59,6 @@ _EARLY_ENDS = {"limit": Exit.LIMIT, "interrupted": Exit.INTERRUPTED}
 
 _GIVEN_UP = ("refusal", "empty")
 """Reasons for which a turn ended without an answer."""
-
-_ANSWERED = (Exit.DONE, Exit.TESTS_FAIL, Exit.NOTHING_TO_DO, Exit.NO_TEST_RUNNER)
-"""Outcomes that a failing verdict changes; the others are no claim to be done."""
 
 
 class TurnWork(Protocol):
@@ -95,6 +102,7 @@ class TurnConclusion:
     reproduction: makes a script of the prompt's bug report; None where the settings do not want it
     preparations: asked in this order before the work of a turn
     verdicts: their last answers; answer: the model's text that they judged
+    is_child: another session wrote the prompts, whose words are no person's
     """
 
     session: Session
@@ -112,6 +120,7 @@ class TurnConclusion:
     preparations: list[Preparation] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
     answer: str = ""
+    is_child: bool = False
     _prompt: str = ""
     _commits: list[str] = field(default_factory=list)
     _committed: set[str] = field(default_factory=set)
@@ -270,8 +279,9 @@ class TurnConclusion:
         return self.suite.verification
 
     @property
-    def _status(self) -> str:
-        return str(self.workspace.facts.get("finish", "done"))
+    def _status(self) -> Claimed:
+        claimed: Claimed = self.workspace.facts.get("finish", "done")
+        return claimed
 
     def withhold_commit(self, *, commits: bool) -> str:
         """Return, and log, why the user has to commit this turn's changes; "" if they may be committed.
@@ -290,34 +300,35 @@ class TurnConclusion:
         ]
         return "\n\n".join(filter(None, [report, *failed]))
 
-    def determine_outcome(self, ended: TurnEnd, verification: Verification) -> Exit:
-        """Return the exit code of a turn that the model ended."""
-        status, changed = self._status, self.has_changes
-        if status == PROPOSED and not changed:
-            return Exit.NOT_ACHIEVED
-        if verification.outcome == "failed":
-            return Exit.TESTS_FAIL
-        if verification.outcome == "unverified" and (changed or status == "done"):
-            return Exit.DENIED if self.evidence.denied and not changed else Exit.NO_TEST_RUNNER
-        if not changed:
-            report = self.evidence.last.report if self.evidence.last else {}
-            if self.evidence.denied:
-                return Exit.DENIED
-            if status == "nothing to do":
-                return Exit.NOTHING_TO_DO
-            if status == "not achieved" and report.get("outcome") == "no-runner":
-                return Exit.NO_TEST_RUNNER
-            if status == "not achieved" and report.get("outcome") in ("failed", "broken", "timeout"):
-                return Exit.TESTS_FAIL
-        given_up = status in ("not achieved", PROPOSED) or ended.reason in _GIVEN_UP
-        return Exit.NOT_ACHIEVED if given_up else Exit.DONE
-
-    def apply_other_verdicts(self, outcome: Exit) -> Exit:
-        """Return the exit code, which a failing verdict on anything but the tests turns into "not achieved"."""
-        others = [each for each in self.verdicts if each.name not in ("tests", "weakened-tests")]
-        if combine_verdicts(others) != "fail":
-            return outcome
-        return Exit.NOT_ACHIEVED if outcome in _ANSWERED else outcome
+    def collect_facts(self, ended: TurnEnd, *, withheld: bool, can_commit: bool) -> TurnFacts:
+        """Return what is known of a turn that the model ended, before its changes are committed."""
+        trace, last = self.weakened_tests.trace, self.evidence.last
+        before = self.evidence.before_turn or {}
+        has_commits = bool(self._commits)
+        intent = PromptIntent() if self.is_child else self.weakened_tests.read_intent()
+        modified = self.has_changes
+        changed = has_commits or self.weakened_tests.has_turn_changes()
+        facts = TurnFacts(
+            intent=intent,
+            claimed=self._status,
+            gave_up=ended.reason in _GIVEN_UP,
+            tests=self.verification.outcome,
+            last_run=str(last.report.get("outcome", "")) if last is not None else "",
+            had_failures=before.get("outcome") == "failed",
+            is_modified=modified,
+            changed=changed or (intent.wants_change and trace.has_other_effect(self.workspace)),
+            tried=trace.has_tried,
+            denied=self.evidence.denied,
+            looked=trace.has_looked,
+            says_needless=says_needless(ended.text),
+            objected=combine_verdicts(
+                each for each in self.verdicts if each.name not in ("tests", "weakened-tests")
+            )
+            == "fail",
+            commit="withheld" if withheld else "none",
+            can_commit=can_commit,
+        )
+        return facts if withheld else self.add_commit(facts)
 
     async def commit_turn(self, committer: Committer, text: str) -> None:
         """Commit the turn's changes where the settings want it. text: the model's final reply"""
@@ -327,18 +338,31 @@ class TurnConclusion:
         elif (made := await committer.commit_after_turn(text)) is not None:
             self.refused_commits.track(made.text, made.data)
 
-    def conclude(self, outcome: Exit, summary: str, tally: Tally, verification: Verification) -> End:
-        """Return the last event of a turn that the model ended; a commit that failed makes it "not achieved"."""
-        outcome, summary = self.refused_commits.apply(outcome, summary)
-        return self.create_end_event(outcome, summary, tally, verification)
+    def add_commit(self, facts: TurnFacts) -> TurnFacts:
+        """Return the facts with what became of the commit."""
+        if self.refused_commits.reason:
+            return replace(facts, commit="failed")
+        return replace(facts, commit="made") if self._commits else facts
+
+    def conclude(self, verdict: TurnVerdict, summary: str, tally: Tally) -> End:
+        """Return the last event of a turn that the model ended."""
+        if reason := self.refused_commits.reason:
+            summary = f"{summary}\n\nNot committed: {reason}".strip()
+        return self.create_end_event(verdict.outcome, summary, tally, self.verification, verdict.reason)
 
     def create_end_event(
-        self, outcome: Exit, summary: str, tally: Tally, verification: Verification | None = None
+        self,
+        outcome: Exit,
+        summary: str,
+        tally: Tally,
+        verification: Verification | None = None,
+        reason: str = "",
     ) -> End:
-        """Return the last event of a turn."""
+        """Return the last event of a turn. reason: why it was not achieved, as a clause"""
         return End(
             outcome=outcome.label,
             exit_code=int(outcome),
+            reason=reason,
             summary=summary,
             steps=tally.steps,
             usage=tally.usage,
@@ -372,7 +396,7 @@ async def run_to_end(
                 raise
             # The work had ended before, and only its commit was refused.
             conclusion.session.append(Signal(name="model", detail=error.message))
-            return conclusion.conclude(Exit.DONE, refused.text, loop.tally, conclusion.verification)
+            return conclusion.conclude(COMMIT_FAILED, refused.text, loop.tally)
         cut_off = None
         if ended.reason in _EARLY_ENDS:
             return conclusion.create_end_event(_EARLY_ENDS[ended.reason], ended.detail, loop.tally)
@@ -382,16 +406,16 @@ async def run_to_end(
             loop.inbox.append(HarnessText(advice))
             continue
         verification = conclusion.verification
-        outcome = conclusion.determine_outcome(ended, verification)
-        outcome = conclusion.apply_other_verdicts(outcome)
-        summary = ended.text
-        if withheld := conclusion.withhold_commit(commits=committer.when != "never"):
-            outcome = Exit.NOT_ACHIEVED if outcome is Exit.DONE else outcome
-            summary = f"{ended.text}\n\n{withheld}".strip()
-        elif verification.outcome == "passed":
+        withheld = conclusion.withhold_commit(commits=committer.when != "never")
+        summary = f"{ended.text}\n\n{withheld}".strip() if withheld else ended.text
+        facts = conclusion.collect_facts(ended, withheld=bool(withheld), can_commit=committer.may_commit)
+        verdict = judge_turn(replace(facts, can_commit=False))  # whatever becomes of the commit
+        if verdict.outcome is Exit.DONE and verification.outcome == "passed":
             await conclusion.commit_turn(committer, ended.text)
             if takes_advice and (advice := conclusion.refused_commits.advise_model()):
                 loop.inbox.append(HarnessText(advice))
                 refused = ended
                 continue
-        return conclusion.conclude(outcome, summary, loop.tally, verification)
+            verdict = judge_turn(conclusion.add_commit(facts))
+        summary = "\n\n".join(filter(None, [summary, explain_verdict(facts, verdict)]))
+        return conclusion.conclude(verdict, summary, loop.tally)

@@ -22,6 +22,7 @@ from tools.core.untrusted_output import remove_foreign_text
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
+    from agent.prompt.prompt_intent import PromptIntent
     from tools.lint.checks.finding import Finding
 
 LARGEST = 1_000_000
@@ -83,6 +84,19 @@ class WeakenedTests:
         """Return whether files differ from their state before the session's first uncommitted change."""
         return bool(list_modified_files(self._workspace))
 
+    def has_turn_changes(self) -> bool:
+        """Return whether files differ from their state at the start of the turn."""
+        modified = set(list_modified_files(self._workspace))
+        return bool(modified - self._at_start.keys()) or any(
+            read_current_content(self._workspace, path) != content for path, content in self._at_start.items()
+        )
+
+    def read_intent(self) -> PromptIntent:
+        """Return what the prompt of the turn wants, with what the person typed since."""
+        from agent.prompt.prompt_reader import read_intents
+
+        return read_intents(self._prompts)
+
     def has_changed_test_files(self) -> bool:
         """Return whether test files are among them."""
         return bool(self._list_changed_test_files())
@@ -91,9 +105,7 @@ class WeakenedTests:
         """Return whether test files were changed, and a prompt of the turn asks for that."""
         if not self._list_changed_test_files():
             return False
-        from agent.prompt.prompt_reader import read_intents
-
-        return read_intents(self._prompts).wants_changed_tests
+        return self.read_intent().wants_changed_tests
 
     def may_have_left_out_tests(self, *, has_skipped: bool) -> bool:
         """Return whether the turn's changes could have left tests out, and no prompt asks for that.
@@ -103,8 +115,8 @@ class WeakenedTests:
         sides = self._read_sides()
         if not sides:
             return False
-        from agent.verify.collected_tests import decides_tests
         from agent.prompt.excused_changes import read_request
+        from agent.verify.collected_tests import decides_tests
 
         request = read_request(self._prompts)
         if request.tests or {"selection", "runner"} & set(request.topics):

@@ -20,6 +20,7 @@ from agent.context.compression.window_overflow import (
 )
 from agent.context.projection.message_slots import count_bytes
 from agent.events import AskedAction, MessageEvent, Signal, UsageRecord
+from agent.model.cooperative_yield import YieldTimer
 from agent.model.protocol import (
     ContextOverflow,
     CutOff,
@@ -36,7 +37,6 @@ from agent.model.text_pieces import TextPieces
 from agent.session.log import Session
 from agent.session.request_record import RequestRecorder
 from agent.turn.action_ids import ActionIds
-from agent.model.cooperative_yield import YieldTimer
 from agent.turn.reply.junk_detector import JunkDetector
 from agent.turn.reply.repetition_detector import RepetitionDetector
 from agent.turn.side_calls import convert_usage

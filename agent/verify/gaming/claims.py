@@ -11,7 +11,8 @@ _SUCCESS = re.compile(
     r"(?!\s+(?:to"
     r"|should|must|that))[^.!?\n]{0,30}"
     r"\b(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?)\b"
-    r"|\b(?:it|everything|the (?:code|fix|change|program|function|bug))\s+(?:now\s+)?(?:works?|runs?|is fixed)\b"
+    r"|\b(?:it|everything|the (?:code|fix|change|program|function|bug))\s+(?:now\s+)?(?:works?|runs?"
+    r"|is fixed)\b"
     r"|\bi(?:'ve| have)?\s+(?:just\s+)?(?:ran|run|tested|verified|checked|confirmed|executed)\b"
     r"|\b(?:verified|tested|confirmed)\s+(?:that|it|by|with)\b",
     re.IGNORECASE,
@@ -22,6 +23,37 @@ _DOUBT = re.compile(
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+
+
+_NEEDLESS = re.compile(
+    r"\balready\b|\bnothing (?:to|needs? to be|has to be|had to be|else to) (?:do|done|change|changed|fix"
+    r"|fixed)\b|\bnothing to \w+\b"
+    r"|\bno (?:code |further )?(?:changes?|fix(?:es)?|edits?|action) (?:is|are|was|were)?\s*(?:needed"
+    r"|necessary|required)\b"
+    r"|\b(?:not|n't) (?:need|require) (?:any |a )?(?:changes?|fix|edits?)\b|\bno need to\b|\bunnecessary\b"
+    r"|\b(?:bereits|schon)\b|\bnichts zu (?:tun|ändern)\b|\bkeine Änderung\w* (?:nötig|notwendig"
+    r"|erforderlich)\b"
+    r"|\bdéjà\b|\brien à (?:faire|changer|modifier)\b|\b(?:aucun|pas de) (?:changement"
+    r"|modification)\w* (?:n'est )?nécessaire"
+    r"|\bya (?:existe|est[áa]|hay|devuelve|tiene|funciona|pasan?)\b|\bnada que (?:hacer|cambiar)\b"
+    r"|\bno hace falta\b"
+    r"|已经|已有|无需|不需要|没有需要|既に|すでに|必要(?:は)?(?:ありません|ない)|不要です",
+    re.IGNORECASE,
+)
+_DONE_WORK = re.compile(
+    r"\b(?:i|we)(?:'ve| have)?\s+(?:just |now |already |also |successfully )*(?:added|renamed|changed|fixed"
+    r"|updated|removed|deleted"
+    r"|created|implemented|replaced|moved|edited|modified|wrote|written|refactored|made|corrected|repaired)\b"
+    r"|\b(?:has|have) been (?:added|renamed|changed|fixed|updated|removed|created|implemented|replaced|moved"
+    r"|modified|refactored)\b",
+    re.IGNORECASE,
+)
+
+
+def says_needless(answer: str) -> bool:
+    """Return whether an answer says that nothing has to be done, and does not claim to have done it."""
+    text = _QUOTED.sub("", answer)
+    return bool(_NEEDLESS.search(text)) and not _DONE_WORK.search(text)
 
 
 def find_unbacked_claim(answer: str, trace: TurnTrace) -> str:

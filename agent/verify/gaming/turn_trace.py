@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.events import ActionEvent, Event, ObservationEvent, Prompt
+from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, Prompt
+from tools.core.workspace import Workspace
 
 
 @dataclass(slots=True, kw_only=True)
@@ -16,12 +17,19 @@ class TurnTrace:
 
     failed_before: names of tests that failed before the first edit; failed: those of any run
     has_edited: the model changed a file; ran_since: it ran a command or tests after its last edit
+    has_tried: it tried to change files, and each try failed; has_looked: it read or ran something
     """
 
     failed_before: set[str] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
     has_edited: bool = False
     ran_since: bool = False
+    has_tried: bool = False
+    has_looked: bool = False
+    _commands: dict[str, str] = field(default_factory=dict)
+    _written: list[str] = field(default_factory=list)
+    _paths: dict[str, list[str]] = field(default_factory=dict)
+    _ran: list[str] = field(default_factory=list)
     _effects: dict[str, str] = field(default_factory=dict)
 
     def handle_event(self, event: Event) -> None:
@@ -31,11 +39,33 @@ class TurnTrace:
                 self.failed_before.clear()
                 self.failed.clear()
                 self._effects.clear()
-                self.has_edited = self.ran_since = False
+                self.has_edited = self.ran_since = self.has_tried = self.has_looked = False
+                for each in (self._commands, self._written, self._paths, self._ran):
+                    each.clear()
+            case MessageEvent():
+                commands = ((each.id, each.arguments.get("command")) for each in event.actions)
+                self._commands.update((call, line) for call, line in commands if isinstance(line, str))
             case ActionEvent():
                 self._effects[event.call] = event.effect
+                self._paths[event.call] = event.paths
             case ObservationEvent():
                 self._handle_observation(event)
+
+    def has_other_effect(self, workspace: Workspace) -> bool:
+        """Return whether it changed something that is no tracked file: an ignored one, one outside, a branch."""
+        if any(path not in workspace.changes for path in self._written):
+            return True
+        if not self._ran:
+            return False
+        from sandbox.policy.decision import SCRATCH
+        from sandbox.policy.shell import judge_command_line
+
+        return any(
+            effect.kind in ("git", "network", "destructive")
+            or (effect.kind == "write" and not all(path.startswith(SCRATCH) for path in effect.paths))
+            for line in self._ran
+            for effect in judge_command_line(line, root=workspace.root).effects
+        )
 
     def _handle_observation(self, event: ObservationEvent) -> None:
         effect = self._effects.pop(event.call, "")
@@ -45,8 +75,18 @@ class TurnTrace:
             self.failed |= names
             if not self.has_edited:
                 self.failed_before |= names
-        if event.call.startswith("harness-") or event.data.get("denied"):
+        paths, command = self._paths.pop(event.call, []), self._commands.pop(event.call, "")
+        if event.call.startswith("harness-"):
             return
+        if effect == "write":
+            self.has_tried = event.failed and not self.has_edited
+        if event.data.get("denied"):
+            return
+        self.has_looked |= effect in ("read", "execute") and not event.failed
+        if not event.failed and effect == "write":
+            self._written += paths
+        elif not event.failed and command and not event.data.get("exit"):
+            self._ran.append(command)
         if effect == "write":
             self.has_edited, self.ran_since = True, False
         elif effect == "execute":

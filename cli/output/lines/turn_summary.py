@@ -43,6 +43,8 @@ def format_summary(
     name, style, words = _OUTCOMES.get(end.outcome, ("bad", "red", f"failed: {end.outcome}"))
     if end.outcome == "limit" and end.summary:
         words = f"{words}: {sanitize_text(end.summary)}"
+    elif end.reason:
+        words = f"{words}: {sanitize_text(end.reason)}"
     parts = [f"{MARKS[name][column]} {words}", *_collect_facts(end, seconds, unpriced), *filter(None, more)]
     lines: list[str] = []
     between = MARKS["between"][column]

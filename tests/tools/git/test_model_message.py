@@ -19,7 +19,9 @@ REQUEST = "Two tests fail: make all of them pass, and change nothing else."
 
 @pytest.fixture(scope="module")
 def change(tmp_path_factory: pytest.TempPathFactory) -> Change:
-    return Change.from_contents(Git(tmp_path_factory.mktemp("work"), alone=True), {"shop/cart.py": (OLD, NEW)})
+    return Change.from_contents(
+        Git(tmp_path_factory.mktemp("work"), alone=True), {"shop/cart.py": (OLD, NEW)}
+    )
 
 
 def is_used(change: Change, answer: str, style: Style | None = None, request: str = REQUEST) -> bool:

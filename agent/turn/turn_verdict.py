@@ -1,0 +1,134 @@
+"""The one verdict on a turn that the model ended, from the facts at its end: outcome, and the reason a person reads.
+
+It is computed from the files as they are: what a model claims decides only where no evidence does. A table, so that
+every end is in one place (docs/exit-codes.md shows it); the first row that applies counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agent.exit_codes import Exit
+from agent.prompt.prompt_intent import ORDERS, PromptIntent
+
+Claimed = Literal["done", "nothing to do", "not achieved", "proposed"]
+Tests = Literal["passed", "failed", "unverified", "not-needed"]
+CommitState = Literal["none", "made", "failed", "withheld"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnFacts:
+    """What is known at the end of a turn.
+
+    intent: of the prompt and what the person typed since; of nobody's words for a child session
+    claimed: what the model says of the work; gave_up: the turn ended without an answer, or by a refusal
+    tests: the check of the suite; last_run: outcome of the newest run of it, "" without one
+    had_failures: tests failed before the first change of the turn
+    is_modified: files of the session are changed, or the turn has committed some
+    changed: the turn itself has changed or committed something; tried: it tried to, and every try failed
+    denied: the last effective action was denied
+    looked: something was read or run; says_needless: the answer says that nothing has to be done
+    objected: a check other than the tests fails
+    commit: of the turn's changes; can_commit: the session makes commits
+    """
+
+    intent: PromptIntent = field(default_factory=PromptIntent)
+    claimed: Claimed = "done"
+    gave_up: bool = False
+    tests: Tests = "not-needed"
+    last_run: str = ""
+    had_failures: bool = False
+    is_modified: bool = False
+    changed: bool = False
+    tried: bool = False
+    denied: bool = False
+    looked: bool = False
+    says_needless: bool = False
+    objected: bool = False
+    commit: CommitState = "none"
+    can_commit: bool = False
+
+    @property
+    def has_mended(self) -> bool:
+        """Whether the tests that were to pass do: then no words of a model say otherwise."""
+        mends = self.intent.wants_passing_tests or (self.intent.kind == "repair" and self.had_failures)
+        return mends and self.changed and self.tests == "passed"
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether the model does not claim success."""
+        return (self.claimed in ("not achieved", "proposed") or self.gave_up) and not self.has_mended
+
+    @property
+    def lacks_change(self) -> bool:
+        """Whether a change was asked for and none was made, nor found to be needless."""
+        is_order = self.intent.kind in ORDERS and not self.changed
+        passes = self.intent.kind == "repair" and self.intent.wants_passing_tests and self.tests == "passed"
+        if not is_order or passes:
+            return False
+        return self.tried or not (self.looked and (self.says_needless or self.claimed == "nothing to do"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnVerdict:
+    """Outcome of a turn. reason: why it is not a success, as a clause; "" where the outcome says it"""
+
+    outcome: Exit
+    reason: str = ""
+
+
+COMMIT_FAILED = TurnVerdict(outcome=Exit.NOT_ACHIEVED, reason="the commit failed")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    applies: Callable[[TurnFacts], bool]
+    outcome: Exit
+    reason: str = ""
+
+
+_ROWS = (
+    _Row(lambda f: f.claimed == "proposed" and not f.is_modified, Exit.NOT_ACHIEVED),
+    _Row(lambda f: f.denied and not f.is_modified and f.tests != "failed", Exit.DENIED),
+    _Row(lambda f: f.objected, Exit.NOT_ACHIEVED, "a check objects"),
+    _Row(lambda f: f.tests == "failed", Exit.TESTS_FAIL),
+    _Row(lambda f: f.tests == "unverified" and (f.is_modified or f.claimed == "done"), Exit.NO_TEST_RUNNER),
+    _Row(
+        lambda f: f.lacks_change and f.claimed == "nothing to do", Exit.NOT_ACHIEVED, "nothing was looked at"
+    ),
+    _Row(lambda f: f.claimed == "nothing to do" and not f.is_modified, Exit.NOTHING_TO_DO),
+    _Row(
+        lambda f: f.claimed == "not achieved" and not f.is_modified and f.last_run == "no-runner",
+        Exit.NO_TEST_RUNNER,
+    ),
+    _Row(
+        lambda f: (
+            f.claimed == "not achieved"
+            and not f.is_modified
+            and f.last_run in ("failed", "broken", "timeout")
+        ),
+        Exit.TESTS_FAIL,
+    ),
+    _Row(lambda f: f.gives_up, Exit.NOT_ACHIEVED),
+    _Row(
+        lambda f: f.lacks_change and f.tried, Exit.NOT_ACHIEVED, "no edit succeeded, and no file was changed"
+    ),
+    _Row(lambda f: f.lacks_change, Exit.NOT_ACHIEVED, "no file was changed"),
+    _Row(lambda f: f.commit == "withheld", Exit.NOT_ACHIEVED, "the changes wait for you to commit them"),
+    _Row(lambda f: f.commit == "failed", COMMIT_FAILED.outcome, COMMIT_FAILED.reason),
+    _Row(
+        lambda f: f.intent.wants_commit and f.changed and f.can_commit and f.commit == "none",
+        Exit.NOT_ACHIEVED,
+        "no commit was made",
+    ),
+)
+
+
+def judge_turn(facts: TurnFacts) -> TurnVerdict:
+    """Return the verdict on a turn."""
+    for row in _ROWS:
+        if row.applies(facts):
+            return TurnVerdict(outcome=row.outcome, reason=row.reason)
+    return TurnVerdict(outcome=Exit.DONE)
