@@ -15,10 +15,10 @@ from collections.abc import Iterable, Sequence
 
 from tools.edit.edit_model import Create, Delete, FileChange, Hunk, Line, Replace, Update
 from tools.edit.formats import path_syntax, search_replace
+from tools.edit.formats.diff_file import MODES
 from tools.edit.formats.hunks import Head, parse_hunk_header
 from tools.edit.formats.parse_result import merge_updates
 from tools.edit.formats.patch_format import parse_marker
-from tools.edit.formats.unified_diff import MODES
 
 
 def render_blocks(changes: Sequence[FileChange]) -> str:

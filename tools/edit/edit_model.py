@@ -44,6 +44,8 @@ class Hunk:
     appends: as in the patch format, added lines end with a newline, and are appended to the file when there
         is neither an old line nor a head
     given: the marks of the lines were given; False: they were computed from two texts, and may be recomputed
+    section: number of the header of the file above it, where a text has several for one file: a later one builds
+        on the earlier ones
     """
 
     lines: tuple[Line, ...]
@@ -54,6 +56,7 @@ class Hunk:
     no_newline: Literal["", " ", "-", "+"] = ""
     appends: bool = False
     given: bool = True
+    section: int = field(default=0, compare=False)
 
     @property
     def old(self) -> tuple[str, ...]:
@@ -91,12 +94,14 @@ class Update:
     """Edits of one file, in the given order.
 
     to: new path if the file moves, "" if it does not
+    copies: the file does not move to the new path, but a copy of it does
     mode: permission bits to set, None to keep them
     """
 
     path: str
     edits: tuple[Edit, ...]
     to: str = ""
+    copies: bool = False
     mode: int | None = None
 
 
@@ -106,7 +111,7 @@ class Create:
 
     mode: permission bits of a new file, None for the default
     new: the format says that the file does not exist yet (a unified diff does); an existing one is not
-        replaced
+        replaced, even if the author knows it
     """
 
     path: str

@@ -45,13 +45,12 @@ def adjust_final_newline(source: Source, hunk: Hunk, splices: list[TextSplice]) 
     size = len(source.text)
     last = splices[-1]
     reaches_end = last.end == size
-    if hunk.no_newline == "+" and source.ends_with_newline:
+    if hunk.no_newline == "+" and (source.ends_with_newline or not source.text):
         if reaches_end:
             return [*splices[:-1], replace(last, new=last.new.removesuffix("\n"))]
         return [*splices, TextSplice(start=size - 1, end=size, new="")]
-    wants = hunk.no_newline == "-" or (hunk.appends and reaches_end)
     if (
-        wants
+        hunk.no_newline == "-"
         and not source.ends_with_newline
         and source.text
         and not (reaches_end and last.new.endswith("\n"))

@@ -99,7 +99,7 @@ def _limit_prose(text: str) -> None:
 
 def _plan(files: Tree, change: FileChange) -> bytes:
     try:
-        (planned,) = plan_changes(files, [change])
+        (planned,) = plan_changes(files, [change], known=lambda path: True)
     except PlanRefused as refusal:
         raise RedFlag(f"it does not fit: {str(refusal).splitlines()[0]}") from None
     return planned.after or b""

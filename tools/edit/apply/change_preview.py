@@ -19,7 +19,7 @@ Build = Callable[[Mapping[str, Any], Workspace], Sequence[FileChange]]
 def preview_changes(build: Build, arguments: Mapping[str, Any], at: Workspace) -> str:
     """Return a unified diff of a call's changes, without writing; its texts as they are if it cannot be planned."""
     try:
-        planned = plan_changes(at.files, build(arguments, at))
+        planned = plan_changes(at.files, build(arguments, at), known=lambda path: True)
     except (
         PlanRefused,
         MalformedEdit,

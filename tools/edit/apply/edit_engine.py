@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -57,11 +58,28 @@ def edit_text(
     strictest: only the exact rung
     origins: origins of the text's lines, to compute those of the result
     """
+    sections = {each.section for each in edits if isinstance(each, Hunk)}
+    if len(sections) <= 1:
+        return _edit_in_steps(text, edits, path, strictest, origins, by_section=False)
+    # A program writes a later header of the same file for the text after the earlier ones. A model may do so, or give
+    # all hunks for the text that it has read.
+    counted = all(each.counted for each in edits if isinstance(each, Hunk))
+    try:
+        return _edit_in_steps(text, edits, path, strictest, origins, by_section=counted)
+    except EditRefused as refusal:
+        with suppress(EditRefused):
+            return _edit_in_steps(text, edits, path, strictest, origins, by_section=not counted)
+        raise refusal
+
+
+def _edit_in_steps(
+    text: str, edits: Sequence[Edit], path: str, strictest: bool, origins: Origins | None, *, by_section: bool
+) -> EditedText:
     places: list[Place] = []
     written: list[tuple[int, int]] = []
     position = 0
     while position < len(edits):
-        count = _count_simultaneous_edits(edits, position)
+        count = _count_simultaneous_edits(edits, position, by_section=by_section)
         source = Source(text)
         found: list[tuple[int, LocatedEdit]] = []
         for number in range(position, position + count):
@@ -79,14 +97,21 @@ def edit_text(
     return EditedText(text=text, places=tuple(places), origins=origins)
 
 
-def _count_simultaneous_edits(edits: Sequence[Edit], position: int) -> int:
-    """Return how many edits from a position on refer to the same text: hunks of a diff do, others apply one
-    by one.
+def _count_simultaneous_edits(edits: Sequence[Edit], position: int, *, by_section: bool) -> int:
+    """Return how many edits from a position on refer to the same text: hunks of a diff do (of one section of it,
+    `by_section`), others apply one by one.
     """
     count = 0
-    while position + count < len(edits) and isinstance(edits[position + count], Hunk | Lines):
+    section = _get_section(edits[position])
+    for each in edits[position:]:
+        if not isinstance(each, Hunk | Lines) or (by_section and _get_section(each) != section):
+            break
         count += 1
     return max(count, 1)
+
+
+def _get_section(edit: Edit) -> int:
+    return edit.section if isinstance(edit, Hunk) else 0
 
 
 def _is_no_op(edit: Edit) -> bool:

@@ -26,13 +26,13 @@ def plan_changes(
     files: Tree,
     changes: Sequence[FileChange],
     *,
-    known: Callable[[str], bool] = lambda path: True,
+    known: Callable[[str], bool] = lambda path: False,
     strictest: bool = False,
 ) -> list[PlannedFile]:
     """Return the planned files, in the order in which they are first named. Raises PlanRefused.
 
     known: whether the author of the changes knows an existing file's content, so that it may be replaced as a
-        whole
+        whole, by a new file or one that moves there; by default none is
     strictest: edits have to match exactly
     """
     planner = _Planner(files, known, strictest)
@@ -115,7 +115,7 @@ class _Planner:
             after = None
         elif state.unreadable:
             after = state.kept
-        elif state.like and state.text == state.like.text and not state.source:
+        elif state.before is not None and state.like and state.text == state.like.text and not state.source:
             after = state.before
         else:
             like = state.like or self._files.build_new_format(path, state.text)
@@ -135,6 +135,9 @@ class _Planner:
         self.planned.append(result)
 
     def _plan_update(self, change: Update) -> None:
+        if change.copies:
+            self._plan_copy(change)
+            return
         try:
             path, note = self._resolve_existing(change.path)
         except ChangeRefused as refusal:
@@ -154,6 +157,25 @@ class _Planner:
         state.mode = change.mode if change.mode is not None else state.mode
         if change.to:
             self._plan_move(path, state, change.to)
+
+    def _plan_copy(self, change: Update) -> None:
+        """Plan a copy of a file, with edits; the file itself stays."""
+        named = list(self.states)
+        path, _ = self._resolve_existing(change.path)
+        original = self._get_state(path)
+        if path not in named:
+            del self.states[path]  # nothing changes there
+        if original.text is None:
+            raise self._build_missing_refusal(change.path)
+        copy = replace(original, places=[], edits=0, notes=[f"copied from {path}"])
+        if change.edits:
+            self._plan_edits(path, copy, change.edits)
+        mode = change.mode if change.mode is not None else original.mode
+        if mode is None and original.before is not None:
+            mode = self._read_mode(path)
+        self._plan_create(Create(path=change.to, content=self._require_text(copy), mode=mode, new=True))
+        target = self.states[self._files.resolve_relative(normalize_path(change.to))]
+        target.like, target.origins, target.notes = original.like, copy.origins, copy.notes
 
     def _plan_edits(self, path: str, state: _State, edits: Sequence[Edit]) -> None:
         text = self._require_text(state)
@@ -223,15 +245,10 @@ class _Planner:
         if self._files.is_dir(path):
             raise ChangeRefused(Problem(path=path, text="is a folder", folder=True))
         state = self._get_state(path)
-        if state.text and state.text != change.content:
-            if change.new:
-                raise ChangeRefused(
-                    Problem(path=path, text="is there already, and the diff makes a new file")
-                )
-            if not self._known(path):
-                raise ChangeRefused(
-                    Problem(path=path, text="exists and was not read: read it first, or edit a part of it")
-                )
+        if state.text and state.text != change.content and (change.new or not self._known(path)):
+            unread = "" if change.new else " and was not read"
+            text = f"exists{unread}: a new file does not replace it. Edit a part of it, or remove it first"
+            raise ChangeRefused(Problem(path=path, text=text))
         if state.text is not None:
             self._require_text(state)
         state.unreadable, state.to, state.origins = "", "", None

@@ -5,7 +5,7 @@ Three formats: search/replace blocks (`blocks`), `*** Begin Patch` (`patch`) and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from tools.edit.edit_model import FileChange, MalformedEdit
@@ -15,6 +15,7 @@ from tools.edit.formats.parse_errors import build_no_edit_found
 from tools.edit.formats.parse_result import ParsedEdits
 from tools.edit.formats.patch_format import parse_patch
 from tools.edit.formats.search_replace import parse_blocks
+from tools.edit.formats.transport import decode_mail, strip_colors, strip_line_prefix
 from tools.edit.formats.unified_diff import parse_diff
 
 __all__ = ["Form", "MalformedEdit", "parse_edits"]
@@ -59,18 +60,28 @@ def parse_edits(text: str, form: Form = "auto") -> list[FileChange]:
 
 
 def _read_lines(text: str) -> tuple[list[str], format_detection.Format | None]:
-    """Return the lines of a text and its format; if none is detected, undo one level of escaping and retry."""
+    """Return the lines of a text and its format; if none is detected, undo what was done to the text and retry."""
+    text = decode_mail(text) or text
     lines = _split_lines(text)
     found = format_detection.detect_format(lines)
     if found is None:
-        import html
-
-        for undone in (undo_escapes(_strip_quotes(text.strip())), html.unescape(text)):
-            other = _split_lines(undone) if undone is not None else []
+        for undone in _undo_wrappings(text):
+            other = _split_lines(undone)
             form = format_detection.detect_format(other)
             if form is not None:
                 return other, form
     return lines, found
+
+
+def _undo_wrappings(text: str) -> Iterator[str]:
+    """Yield the text without the colors and the line prefix of a terminal, and without one level of escaping."""
+    import html
+
+    plain = strip_colors(text) or text
+    for undone in (plain, strip_line_prefix(plain), undo_escapes(_strip_quotes(text.strip()))):
+        if undone is not None:
+            yield undone
+    yield html.unescape(text)
 
 
 def _strip_quotes(text: str) -> str:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
-from tools.edit.edit_model import Create, Delete, FileChange, Hunk, Update
 from tools.edit.formats import path_syntax
+from tools.edit.formats.diff_file import DiffFile, build_changes, is_missing_stamp
 from tools.edit.formats.hunks import (
     Head,
     build_hunk,
@@ -22,7 +21,7 @@ from tools.edit.formats.hunks import (
     read_line_mark,
 )
 from tools.edit.formats.parse_errors import DIFF_EXAMPLE, build_malformed_edit, quote_line
-from tools.edit.formats.parse_result import ParsedEdits, merge_updates
+from tools.edit.formats.parse_result import ParsedEdits
 
 _EXTENDED = re.compile(
     r"(old mode|new mode|new file mode|deleted file mode|rename from|rename to|copy from|copy to"
@@ -30,37 +29,13 @@ _EXTENDED = re.compile(
 )
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _VERSION = re.compile(r"\d+(?:\.\w+)+(?: .*)?")
-MODES: dict[str, int | None] = {"100644": None, "100755": 0o755, "100664": None, "100600": 0o600}
-"""Modes of new files; None: the default. Those missing are no plain files: links (120000), submodules
-(160000).
-"""
+_BINARY = re.compile(
+    r"GIT binary patch|Binary files |Binary file .* has changed|Cannot display: file marked as a binary type"
+)
+"""In place of a hunk: git and GNU diff, hg, svn."""
 
-NEW_FILE_EXAMPLE = """\
---- /dev/null
-+++ b/src/cart.py
-@@ -0,0 +1,2 @@
-+def total():
-+    return 0"""
-
-
-@dataclass(slots=True, kw_only=True)
-class _File:
-    """The parsed headers of one file, and its hunks. old, new: its names, "" until they are known."""
-
-    number: int
-    old: str = ""
-    new: str = ""
-    git: bool = False
-    extended: dict[str, str] = field(default_factory=dict)
-    hunks: list[Hunk] = field(default_factory=list)
-
-    @property
-    def is_new(self) -> bool:
-        return self.old in path_syntax.NO_FILE or "new file mode" in self.extended
-
-    @property
-    def is_deleted(self) -> bool:
-        return self.new in path_syntax.NO_FILE or "deleted file mode" in self.extended
+_SERIES = re.compile(r"From [0-9a-f]{40} |commit [0-9a-f]{7,64}\b|# HG changeset patch")
+"""First lines of a patch in a series: of a mail, of `git log -p`, of `hg export`."""
 
 
 def is_file_header(lines: Sequence[str], at: int) -> bool:
@@ -87,7 +62,8 @@ class _Reader:
         self.lines = lines
         self.at = 0
         self.fence = ""
-        self.files: list[_File] = []
+        self.files: list[DiffFile] = []
+        self.patch = 0
         self.used: list[tuple[int, int]] = []
         self.floor = 0
         """The first line after the last hunk: from there on, prose may give a name that no header gives."""
@@ -101,7 +77,7 @@ class _Reader:
             else:
                 self._track_fence(self.lines[first])
                 self.at += 1
-        return ParsedEdits(changes=merge_updates(_build_change(file) for file in self.files), used=self.used)
+        return ParsedEdits(changes=build_changes(self.files), used=self.used)
 
     def _read_next(self, line: str) -> None:
         """Read the part that begins at a line; nothing if it is prose."""
@@ -113,16 +89,28 @@ class _Reader:
                 f"{quote_line(line)}: a combined diff has no single old file; give a plain one",
                 DIFF_EXAMPLE,
             )
-        elif line.startswith(("GIT binary patch", "Binary files ")) and (
-            self.files or line.endswith(" differ")
-        ):
+        elif _BINARY.match(line) and (self.files or line.endswith(" differ")):
             raise build_malformed_edit(
                 self.at, f"{quote_line(line)}: binary files can't be edited by a diff", DIFF_EXAMPLE
             )
         elif is_file_header(self.lines, self.at):
-            self._read_header(_File(number=self.at))
+            self._read_header(DiffFile(number=self.at))
         elif is_hunk_header(line):
             self._read_hunk()
+        elif line.startswith("Property changes on: ") and self._get_line(self.at + 1).startswith("_____"):
+            self._skip_properties()
+        elif _SERIES.match(line):
+            self.patch += 1
+
+    def _get_line(self, at: int) -> str:
+        return self.lines[at] if 0 <= at < len(self.lines) else ""
+
+    def _skip_properties(self) -> None:
+        """Skip a property block of svn, up to the next file: its lines look like those of a hunk."""
+        if self.files and not self.files[-1].hunks:
+            self.files[-1].has_properties = True
+        while self.at < len(self.lines) and not self.lines[self.at].startswith(("Index: ", "diff --git ")):
+            self.at += 1
 
     def _track_fence(self, line: str) -> None:
         match = _FENCE.match(line)
@@ -134,10 +122,8 @@ class _Reader:
             self.fence = ""
 
     def _read_git_header(self, line: str) -> None:
-        file = _File(number=self.at, git=True)
-        names = path_syntax.parse_git_names(line[len("diff --git ") :])
-        if names:
-            file.old, file.new = names
+        file = DiffFile(number=self.at, git=True)
+        file.set_git_names(path_syntax.parse_git_names(line[len("diff --git ") :]))
         self.at += 1
         while self.at < len(self.lines):
             match = _EXTENDED.match(self.lines[self.at])
@@ -147,7 +133,8 @@ class _Reader:
             self.at += 1
         self._read_header(file)
 
-    def _read_header(self, file: _File) -> None:
+    def _read_header(self, file: DiffFile) -> None:
+        file.patch = self.patch
         self.files.append(file)
         if self.at < len(self.lines) and is_file_header(self.lines, self.at):
             self._read_names(file)
@@ -159,16 +146,18 @@ class _Reader:
             return False
         return read_line_mark(self.lines[self.at]) in ("-", "+", " ")
 
-    def _read_names(self, file: _File) -> None:
+    def _read_names(self, file: DiffFile) -> None:
         old = new = ""
+        file.is_indexed = any(self._get_line(self.at - back).startswith("Index: ") for back in (1, 2))
         if self.lines[self.at].startswith("--- "):
             old = path_syntax.parse_header_path(self.lines[self.at][4:])
             self.at += 1
         if self.lines[self.at].startswith("+++ "):
             new = path_syntax.parse_header_path(self.lines[self.at][4:])
+            file.has_missing_stamp = is_missing_stamp(self.lines[self.at])
             self.at += 1
         if old and new:
-            file.old, file.new = path_syntax.strip_prefixes(old, new)
+            file.set_names(old, new)
         else:
             file.old = file.new = path_syntax.strip_lone_prefix(old or new)
 
@@ -200,7 +189,7 @@ class _Reader:
         if named is not None:
             name = path_syntax.strip_lone_prefix(named[0])
             if not self.files or name not in (self.files[-1].old, self.files[-1].new):
-                self.files.append(_File(number=at, old=name, new=name))
+                self.files.append(DiffFile(number=at, old=name, new=name))
         elif not self.files:
             raise build_malformed_edit(
                 at,
@@ -277,93 +266,3 @@ class _Reader:
         if self.lines[at].rstrip("\r") not in ("-- ", "--"):
             return False
         return at + 1 < len(self.lines) and bool(_VERSION.fullmatch(self.lines[at + 1].rstrip("\r")))
-
-
-def _build_change(file: _File) -> FileChange:
-    extended = file.extended
-    if "copy to" in extended:
-        raise build_malformed_edit(
-            file.number,
-            f"a copy to {extended['copy to']!r} can't be made by a diff: give the new file's lines",
-            NEW_FILE_EXAMPLE,
-        )
-    for key in ("new file mode", "new mode"):
-        if extended.get(key, "100644") not in MODES:
-            raise build_malformed_edit(
-                file.number,
-                f"{key} {extended[key]}: only plain files (100644, 100755) can be made",
-                DIFF_EXAMPLE,
-            )
-    if file.is_new and file.is_deleted:
-        raise build_malformed_edit(file.number, "both names are /dev/null: no file is named", DIFF_EXAMPLE)
-    path, to = _resolve_paths(file)
-    if file.is_new:
-        return Create(
-            path=path,
-            content=_extract_content(file, path),
-            mode=MODES[extended.get("new file mode", "100644")],
-            new=True,
-        )
-    if file.is_deleted:
-        _refuse_kept_lines(file, path)
-        return Delete(path=path, hunks=tuple(file.hunks))
-    mode = int(extended["new mode"][-3:], 8) if "new mode" in extended else None
-    if not file.hunks and not to and mode is None:
-        raise build_malformed_edit(file.number, f"no hunk follows on the header of {path!r}", DIFF_EXAMPLE)
-    return Update(path=path, edits=tuple(file.hunks), to=to, mode=mode)
-
-
-def _resolve_paths(file: _File) -> tuple[str, str]:
-    """Return the file's path, and its new path ("" if it does not move). Raises MalformedEdit."""
-    if "rename from" in file.extended and "rename to" in file.extended:
-        source, target = (
-            path_syntax.unquote_git_path(file.extended[key]) for key in ("rename from", "rename to")
-        )
-        return source, target if target != source else ""
-    old, new = file.old, file.new
-    if not old or not new:
-        raise build_malformed_edit(
-            file.number, "the header names no file, or two that can't be told apart", DIFF_EXAMPLE
-        )
-    if file.is_new:
-        return (old if new in path_syntax.NO_FILE else new), ""
-    if file.is_deleted or old == new:
-        return (new if old in path_syntax.NO_FILE else old), ""
-    if old in (new + ".orig", new + ".bak", new + ".old", new + "~"):
-        return new, ""
-    raise build_malformed_edit(
-        file.number,
-        f"the header names two files, {old!r} and {new!r}. To change one, name it twice; to move it, write it as git",
-        "diff --git a/old.py b/new.py\nrename from old.py\nrename to new.py",
-    )
-
-
-def _extract_content(file: _File, path: str) -> str:
-    """Return the content of a new file. Empty lines may have lost their mark."""
-    if not file.hunks and "new file mode" not in file.extended:
-        raise build_malformed_edit(
-            file.number, f"no hunk follows on the header of the new file {path!r}", NEW_FILE_EXAMPLE
-        )
-    lines: list[str] = []
-    for each in file.hunks:
-        for op, text in each.lines:
-            if op == "-" or (op == " " and text.strip()):
-                raise build_malformed_edit(
-                    file.number,
-                    f"{path!r} is new, so every line of it begins with '+'; found {quote_line(text)}",
-                    NEW_FILE_EXAMPLE,
-                )
-            lines.append(text if op == "+" else "")
-    ended = not file.hunks or file.hunks[-1].no_newline not in ("+", " ")
-    return "\n".join(lines) + ("\n" if lines and ended else "")
-
-
-def _refuse_kept_lines(file: _File, path: str) -> None:
-    for each in file.hunks:
-        kept = next((text for op, text in each.lines if op == "+" or (op == " " and text.strip())), None)
-        if kept is not None:
-            raise build_malformed_edit(
-                file.number,
-                f"{path!r} is removed, so every line of it begins with '-'; found {quote_line(kept)}",
-                DIFF_EXAMPLE,
-            )

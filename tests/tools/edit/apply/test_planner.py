@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -41,9 +42,9 @@ def done(files: Tree, *changes: FileChange) -> dict[str, bytes]:
     }
 
 
-def refused(files: Tree, *changes: FileChange) -> PlanRefused:
+def refused(files: Tree, *changes: FileChange, known: Collection[str] = ()) -> PlanRefused:
     with pytest.raises(PlanRefused) as refusal:
-        plan_changes(files, changes)
+        plan_changes(files, changes, known=lambda path: path in known)
     return refusal.value
 
 
@@ -94,7 +95,7 @@ def test_moves_follow_one_another_and_lead_back(tmp_path: Path) -> None:
 def test_two_files_are_not_exchanged_by_halves(tmp_path: Path) -> None:
     files = tree(tmp_path, a_txt="a\n", b_txt="b\n")
     swap = [Update(path="a.txt", edits=(), to="b.txt"), Update(path="b.txt", edits=(), to="a.txt")]
-    assert "one after another" in refused(files, *swap).problems[0].text
+    assert "one after another" in refused(files, *swap, known=["b.txt"]).problems[0].text
 
 
 def test_a_file_that_is_removed_may_be_made_anew(tmp_path: Path) -> None:
@@ -133,10 +134,10 @@ def test_characters_that_a_files_encoding_lacks_are_a_problem_of_that_file(tmp_p
 
 def test_a_diff_that_makes_a_new_file_replaces_none(tmp_path: Path) -> None:
     files = tree(tmp_path, a_txt="one\n")
-    assert (
-        "is there already" in refused(files, Create(path="a.txt", content="x\n", new=True)).problems[0].text
-    )
-    [same] = plan_changes(files, [Create(path="a.txt", content="one\n", new=True)])
+    assert "exists and was not read" in refused(files, Create(path="a.txt", content="x\n")).problems[0].text
+    made = Create(path="a.txt", content="x\n", new=True)
+    assert "exists: a new file" in refused(files, made, known=["a.txt"]).problems[0].text
+    [same] = plan_changes(files, [Create(path="a.txt", content="one\n")])
     assert not same.has_changes
 
 

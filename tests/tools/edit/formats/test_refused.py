@@ -108,7 +108,20 @@ DIFFS = {
     "a removed file with added lines": ("--- a/g\n+++ /dev/null\n@@ -1 +1 @@\n-x\n+y\n", r"'g' is removed, so every"),
     "a link": ("diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+t\n", r"120000"),
     "a submodule": ("diff --git a/s b/s\nnew file mode 160000\n--- /dev/null\n+++ b/s\n@@ -0,0 +1 @@\n+x\n", r"160000"),
-    "a copy": ("diff --git a/a b/b\nsimilarity index 100%\ncopy from a\ncopy to b\n", r"line 1: a copy to 'b' can't"),
+    "a removal without lines": (
+        "diff --git a/a b/a\ndeleted file mode 100644\nindex 1234567..0000000\n",
+        r"line 1: the lines of the removed file are left out",
+    ),
+    "a changed link": ("diff --git a/a.py b/a.py\nindex 1..2 120000\n" + D, r"line 1: mode 120000"),
+    "a lone new file of quilt": (
+        "Index: shop/n\n=====\n--- /dev/null\n+++ shop/n\n@@ -0,0 +1 @@\n+x\n",
+        r"line 3: 'shop/n': nothing shows whether 'shop/' is a folder",
+    ),
+    "only svn properties": (
+        "Index: a\n=====\n--- a\t(revision 1)\n+++ a\t(working copy)\n\nProperty changes on: a\n_____\n"
+        "Added: x\n## -0,0 +1 ##\n+y\n",
+        r"line 3: only properties of svn change",
+    ),
     "names that run together": ("diff --git a/x y b/z\nold mode 100644\nnew mode 100755\n", r"names no file, or two"),
     "no newline before any line": ("--- a\n+++ a\n@@ -1 +1 @@\n\\ No newline at end\n-x\n", r"line 4: .*before any"),
 }  # fmt: skip
