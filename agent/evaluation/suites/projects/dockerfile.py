@@ -7,9 +7,10 @@ import posixpath
 import re
 import shlex
 import shutil
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, distribution
 
 PROGRAMS: Mapping[str, str] = {
     "build-essential": "gcc",
@@ -29,14 +30,6 @@ PROGRAMS: Mapping[str, str] = {
     "coreutils": "",
 }
 """Programs by the system package that brings them, where the names differ; "" for one that no task's files need."""
-
-MODULES: Mapping[str, str] = {
-    "pyyaml": "yaml",
-    "beautifulsoup4": "bs4",
-    "scikit-learn": "sklearn",
-    "pillow": "PIL",
-}
-"""Modules by the Python package that brings them, where the names differ."""
 
 _IGNORED = {
     "ENV",
@@ -177,10 +170,15 @@ def _require_modules(command: str) -> None:
         name = re.split(r"[=<>!~\[;]", word)[0]
         if word.startswith("-") or name == "pytest":
             continue
-        module = MODULES.get(name.lower(), name.lower().replace("-", "_"))
-        try:
-            found = find_spec(module) is not None
-        except (ImportError, ValueError):
-            found = False
-        if not found:
+        if not _is_installed(name):
             raise Obstacle(f"the Python package {name} is not installed")
+
+
+def _is_installed(package: str) -> bool:
+    """Return whether a package that a stranger names is installed, by its metadata: to look for one of its modules may
+    import what it is in, and so run a stranger's code in this process."""
+    try:
+        distribution(package)
+    except (PackageNotFoundError, ValueError):
+        return package.lower().replace("-", "_") in sys.stdlib_module_names
+    return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,28 @@ def test_reports_of_the_official_harness_are_read(tmp_path: Path) -> None:
     (tmp_path / "else.json").write_text("[1]")
     with pytest.raises(UserError, match="no report of the SWE-bench harness"):
         read_report(tmp_path / "else.json")
+
+
+@pytest.mark.parametrize(
+    "named",
+    ["planted.payload", "planted", "Planted.Sub[extra]>=2", "-r planted.txt", "planted.payload@file:///x"],
+)
+def test_a_dockerfile_imports_nothing_that_it_names(
+    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "planted").mkdir()
+    trace = tmp_path / "trace"
+    (tmp_path / "planted" / "__init__.py").write_text(f"open({str(trace)!r}, 'w')\n")
+    (tmp_path / "planted" / "payload.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(Obstacle, match="is not installed"):
+        parse_dockerfile(f"FROM x\nWORKDIR /app\nRUN pip install {named}\n")
+    assert not trace.exists()
+    assert "planted" not in sys.modules
+
+
+def test_a_dockerfile_may_name_what_is_installed() -> None:
+    parse_dockerfile("FROM x\nWORKDIR /app\nRUN pip install Typer 'pydantic_core[x]>=1' dataclasses\n")
 
 
 def test_harbor_tasks_run_without_their_container(tmp_path: Path) -> None:
