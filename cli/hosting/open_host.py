@@ -30,22 +30,54 @@ KNOWN: Mapping[str, Kind] = {
 }
 """Services that need no setting. No other host gets a token: a repository's remote is not the user's word."""
 
-TOKENS: Mapping[Kind, tuple[str, ...]] = {
-    "github": ("GH_TOKEN", "GITHUB_TOKEN"),
-    "gitlab": ("GITLAB_TOKEN",),
-    "gitea": ("GITEA_TOKEN", "FORGEJO_TOKEN"),
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenVariable:
+    """A variable with a token, which is for one host: that of `named_by` where one is set, as the service's own
+    programs and pipelines set them, else `host`."""
+
+    name: str
+    host: str
+    named_by: tuple[str, ...]
+
+    def find_host(self, env: Mapping[str, str]) -> str:
+        """Return the host that the token is for, "" for none."""
+        named = next((env[each] for each in self.named_by if env.get(each)), "")
+        return (urlsplit(named).netloc if "//" in named else named).lower() if named else self.host
+
+
+_GITHUB = ("GH_HOST", "GITHUB_SERVER_URL")
+_GITLAB = ("GITLAB_HOST", "GL_HOST", "CI_SERVER_URL")
+
+TOKENS: Mapping[Kind, tuple[TokenVariable, ...]] = {
+    "github": (
+        TokenVariable(name="GH_TOKEN", host="github.com", named_by=_GITHUB),
+        TokenVariable(name="GITHUB_TOKEN", host="github.com", named_by=_GITHUB),
+        TokenVariable(name="GH_ENTERPRISE_TOKEN", host="", named_by=_GITHUB),
+        TokenVariable(name="GITHUB_ENTERPRISE_TOKEN", host="", named_by=_GITHUB),
+    ),
+    "gitlab": (TokenVariable(name="GITLAB_TOKEN", host="gitlab.com", named_by=_GITLAB),),
+    "gitea": (
+        TokenVariable(name="GITEA_TOKEN", host="gitea.com", named_by=("GITEA_SERVER_URL",)),
+        TokenVariable(name="FORGEJO_TOKEN", host="codeberg.org", named_by=("FORGEJO_SERVER_URL",)),
+    ),
 }
-"""Variables with the token, the first that is set counts."""
+"""By the kind of the service; the first that is set and for the host counts. None is sent to another host of a kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A repository at a service. host: with its port, if it has one; address: of the API, "" for the usual one"""
+    """A repository at a service.
+
+    host: with its port, if it has one; address: of the API, "" for the usual one
+    token_variable: in which the user keeps this host's token, "" for the usual ones
+    """
 
     kind: Kind
     host: str
     name: str
     address: str = ""
+    token_variable: str = ""
 
     @property
     def api(self) -> str:
@@ -60,11 +92,12 @@ class Place:
 def find_place(remote: str, hosting: Mapping[str, str]) -> Place:
     """Return the place of a remote's address. Raises UserError for a host that nobody named.
 
-    hosting: the user's setting: host → kind, or kind and address of the API
+    hosting: the user's setting: host → kind, followed by the address of the API and `token=VARIABLE` where they are
+        not the usual ones
     """
     host, name = parse_remote(remote)
     said = hosting.get(host, "")
-    kind_word, _, address = said.partition(" ")
+    kind_word, *words = said.split() or [""]
     kind = _KINDS.get(kind_word) if said else KNOWN.get(host)
     if kind is None:
         raise UserError(
@@ -72,7 +105,9 @@ def find_place(remote: str, hosting: Mapping[str, str]) -> Place:
             f"the service at {host!r} is not known" if not said else f"no kind of service {kind_word!r}",
             f'Name it in your settings: [hosting] {host!r} = "gitlab" (or github, gitea).',
         )
-    return Place(kind=kind, host=host, name=name, address=address.strip())
+    variable = next((word[6:] for word in words if word.startswith("token=")), "")
+    address = next((word for word in words if not word.startswith("token=")), "")
+    return Place(kind=kind, host=host, name=name, address=address, token_variable=variable)
 
 
 def parse_remote(remote: str) -> tuple[str, str]:
@@ -102,7 +137,7 @@ def open_host(place: Place, root: Path, env: Mapping[str, str]) -> Host:
 
 
 def _open_client(place: Place, root: Path, env: Mapping[str, str]) -> Client:
-    token = next((env[name] for name in TOKENS[place.kind] if env.get(name)), "") or _read_keyring(place.host)
+    token = _find_token(place, env) or _read_keyring(place.host)
     if place.kind == "github" and not place.address:
         program = find_own_program("gh", root)
         if program is not None:
@@ -113,10 +148,19 @@ def _open_client(place: Place, root: Path, env: Mapping[str, str]) -> Client:
         raise UserError(
             Fault.CREDENTIALS,
             f"no token for {place.host}",
-            f"Set {TOKENS[place.kind][0]}, or store one: keyring set patchwright {place.host}",
+            f"Store one: keyring set patchwright {place.host}; or name its variable in your settings: "
+            f'[hosting] {place.host!r} = "{place.kind} token=VARIABLE".',
         )
     headers = {"PRIVATE-TOKEN": token} if place.kind == "gitlab" else {"Authorization": f"token {token}"}
     return RestClient(address=place.api, headers=headers if token else {})
+
+
+def _find_token(place: Place, env: Mapping[str, str]) -> str:
+    """Return the token that the environment has for this host, "" if it has none."""
+    if place.token_variable:
+        return env.get(place.token_variable, "")
+    fitting = (each.name for each in TOKENS[place.kind] if each.find_host(env) == place.host)
+    return next((env[name] for name in fitting if env.get(name)), "")
 
 
 def _read_keyring(host: str) -> str:

@@ -168,7 +168,7 @@ class HostingServer:
     @property
     def settings(self) -> str:
         """The setting `hosting` that names it, as a variable holds it."""
-        return f'{{"127.0.0.1:{self.port}" = "{self.kind} {self.address}"}}'
+        return f'{{"127.0.0.1:{self.port}" = "{self.kind} {self.address} token=TEST_TOKEN"}}'
 
     def __enter__(self) -> HostingServer:
         self._thread.start()

@@ -21,17 +21,17 @@ from tests.support.talking import logs, prompts
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
-VARIABLES = {"github": "GITHUB_TOKEN", "gitlab": "GITLAB_TOKEN", "gitea": "GITEA_TOKEN"}
+KINDS = ("gitea", "github", "gitlab")
 
 
-@pytest.fixture(params=sorted(VARIABLES))
+@pytest.fixture(params=KINDS)
 def server(request: pytest.FixtureRequest) -> Iterator[HostingServer]:
     with HostingServer(request.param) as server:
         yield server
 
 
 def environment(server: HostingServer, token: str = TOKEN) -> Mapping[str, str]:
-    return {"PATCHWRIGHT_HOSTING": server.settings, VARIABLES[server.kind]: token}
+    return {"PATCHWRIGHT_HOSTING": server.settings, "TEST_TOKEN": token}
 
 
 def make_repository(tmp_path: Path, server: HostingServer) -> Repo:

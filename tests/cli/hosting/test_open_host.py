@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from cli.hosting.open_host import find_place, parse_remote
+from cli.hosting.open_host import find_place, open_host, parse_remote
 from cli.hosting.rest_client import RestClient
 from sandbox.errors import UserError
 
@@ -50,6 +52,49 @@ def test_the_service_is_the_known_one_or_the_users(remote: str, hosting: dict[st
 def test_no_other_host_gets_a_token_by_its_name(hosting: dict[str, str]) -> None:
     with pytest.raises(UserError, match=r"gitlab\.evil\.org|sourceforge"):
         find_place("git@gitlab.evil.org:a/b", hosting)
+
+
+OWN = {"git.example.org": "gitlab"}
+
+OTHERS = {
+    "GITHUB_TOKEN": "for-github",
+    "GITLAB_TOKEN": "for-gitlab",
+    "GITEA_TOKEN": "for-gitea",
+    "FORGEJO_TOKEN": "for-codeberg",
+}
+
+
+@pytest.mark.parametrize(
+    ("remote", "hosting", "env", "sent"),
+    [
+        ("git@gitlab.com:a/b", {}, {}, "for-gitlab"),
+        ("git@codeberg.org:a/b", {}, {}, "for-codeberg"),
+        ("git@gitea.com:a/b", {}, {}, "for-gitea"),
+        ("git@git.example.org:a/b", OWN, {"GITLAB_HOST": "git.example.org"}, "for-gitlab"),
+        ("git@git.example.org:a/b", OWN, {"CI_SERVER_URL": "https://Git.Example.org"}, "for-gitlab"),
+        ("git@git.example.org:a/b", {"git.example.org": "gitea token=MINE"}, {"MINE": "mine"}, "mine"),
+        ("git@git.example.org:a/b", {"git.example.org": "gitea https://x.org/a token=MINE"}, {"MINE": "m"}, "m"),
+        ("git@git.example.org:a/b", {"git.example.org": "github https://x.org token=MINE"}, {"MINE": "m"}, "m"),
+        # of the same kind, and another host
+        ("git@git.example.org:a/b", {"git.example.org": "gitlab"}, {}, None),
+        ("git@git.example.org:a/b", {"git.example.org": "gitea"}, {}, None),
+        ("git@git.example.org:a/b", {"git.example.org": "gitea token=MINE"}, {}, None),
+        ("git@gitlab.com:a/b", {}, {"GITLAB_HOST": "git.example.org"}, None),
+        ("git@codeberg.org:a/b", {}, {"FORGEJO_SERVER_URL": "https://git.example.org"}, None),
+        ("git@git.example.org:a/b", {"git.example.org": "github https://x.org"}, {}, ""),
+        ("https://gitlab.com:8443/a/b", {"gitlab.com:8443": "gitlab"}, {}, None),
+    ],
+)  # fmt: skip
+def test_a_token_is_sent_to_its_own_host_only(
+    remote: str, hosting: dict[str, str], env: dict[str, str], sent: str | None, tmp_path: Path
+) -> None:
+    place = find_place(remote, hosting)
+    if sent is None:
+        with pytest.raises(UserError, match="no token for"):
+            open_host(place, tmp_path, OTHERS | env)
+        return
+    client = open_host(place, tmp_path, OTHERS | env).client  # type: ignore[attr-defined]
+    assert [each.removeprefix("token ") for each in client.headers.values()] == ([sent] if sent else [])
 
 
 def test_a_token_is_sent_encrypted_or_not_at_all() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
@@ -11,6 +11,9 @@ from sandbox.network.hosts import is_public
 from tools.mcp.oauth.sign_in_error import SignInError
 
 _PORTS = {"https": 443, "http": 80}
+
+Resolve = Callable[[str], Awaitable[Sequence[str]]]
+"""Returns the IP addresses that the host of an address leads to, () where its name cannot be resolved."""
 
 
 def check_address(address: str, role: str) -> SplitResult:
@@ -45,20 +48,24 @@ def get_origin(address: str) -> tuple[str, str, int]:
     return parts.scheme, (parts.hostname or "").rstrip("."), parts.port or _PORTS.get(parts.scheme, 0)
 
 
-async def check_reach(server: str, address: str, role: str) -> None:
-    """Refuse an address in the user's own networks that a public server names. Raises SignInError.
+async def check_reach(server: str, address: str, role: str, resolve: Resolve | None = None) -> Sequence[str]:
+    """Refuse an address in the user's own networks that a public server names; return what its name leads to, so that
+    a request goes there and a second answer of the name server changes nothing. Raises SignInError.
 
-    A server in these networks, or on this machine, may name others there. A name that cannot be resolved here is
-    left to the request.
+    A server in these networks, or on this machine, may name others there, and itself anything.
     """
+    resolve = resolve or _resolve
     host, home = get_origin(address)[1], get_origin(server)[1]
-    if host == home or not (private := [each for each in await _resolve(address) if not is_public(each)]):
-        return
-    own = await _resolve(server)
+    found = await resolve(address)
+    private = [each for each in found if not is_public(each)]
+    if host == home or not private:
+        return found
+    own = await resolve(server)
     if is_loopback(host) and not is_loopback(home):
         raise SignInError(f"{role} would be this machine: {host}")
     if any(is_public(each) for each in own):
         raise SignInError(f"{role} would be in a private network: {host} leads to {private[0]}")
+    return found
 
 
 async def _resolve(address: str) -> Sequence[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import urllib.request
+from collections.abc import Sequence
 
 import httpx2
 
 from sandbox.network.tls_context import create_tls_context
-from tools.mcp.oauth.addresses import check_address, check_reach, get_origin, is_loopback
+from tools.mcp.oauth.addresses import Resolve, check_address, check_reach, get_origin, is_loopback
 from tools.mcp.oauth.sign_in_error import SignInError, UnreachableError
 
 MOST_BYTES = 1 << 20
@@ -19,11 +21,16 @@ SECONDS = 30.0
 MOST_REDIRECTS = 5
 
 
-class JudgedRequests:
-    """Sends the requests that belong to the sign-in to one server."""
+_TRIED = 3
+"""Addresses of one name that are tried: one of each kind, and another one."""
 
-    def __init__(self, server: str) -> None:
+
+class JudgedRequests:
+    """Sends the requests that belong to the sign-in to one server. resolve: the resolver"""
+
+    def __init__(self, server: str, resolve: Resolve | None = None) -> None:
         self._server = server
+        self._resolve = resolve
 
     async def send(self, request: httpx2.Request, *, reads_body: bool = True) -> httpx2.Response:
         """Return the answer with its whole body, or with none. Raises SignInError."""
@@ -45,22 +52,54 @@ class JudgedRequests:
     async def _send_once(self, request: httpx2.Request, reads_body: bool) -> httpx2.Response:
         address = str(request.url)
         parts = check_address(address, "a part of the sign-in")
-        await check_reach(self._server, address, "a part of the sign-in")
+        found = await check_reach(self._server, address, "a part of the sign-in", self._resolve)
+        host = parts.hostname or ""
         # Proxies of the environment are for the network: what is sent to this machine stays on it.
+        by_proxy = not is_loopback(host) and _has_proxy(parts.scheme, host)
+        if not (found or by_proxy):
+            raise UnreachableError(f"{host}: the name could not be resolved")
         client = httpx2.AsyncClient(
             timeout=SECONDS,
             follow_redirects=False,
-            trust_env=not is_loopback(parts.hostname or ""),
+            trust_env=by_proxy,
             verify=create_tls_context() if parts.scheme == "https" else False,
         )
         async with client:
-            response = await client.send(request, stream=True, auth=None)
+            # A proxy resolves names itself, in its own network.
+            pinned = [request] if by_proxy else [_pin(request, each) for each in found[:_TRIED]]
+            response = await _send_to_first(client, pinned)
             try:
                 content = await _read_bounded(response) if reads_body else b""
             finally:
                 await response.aclose()
         headers = [pair for pair in response.headers.multi_items() if pair[0].lower() not in _OF_TRANSFER]
         return httpx2.Response(response.status_code, headers=headers, content=content, request=request)
+
+
+def _has_proxy(scheme: str, host: str) -> bool:
+    proxies = urllib.request.getproxies()
+    return bool(proxies.get(scheme) or proxies.get("all")) and not urllib.request.proxy_bypass(host)
+
+
+def _pin(request: httpx2.Request, address: str) -> httpx2.Request:
+    """Return the request to one address of its host. The certificate is still the host's."""
+    return httpx2.Request(
+        request.method,
+        request.url.copy_with(host=address),
+        headers=request.headers,
+        content=request.read(),
+        extensions={**request.extensions, "sni_hostname": request.url.host},
+    )
+
+
+async def _send_to_first(client: httpx2.AsyncClient, requests: Sequence[httpx2.Request]) -> httpx2.Response:
+    """Return the answer of the first address that can be reached."""
+    for request in requests[:-1]:
+        try:
+            return await client.send(request, stream=True, auth=None)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout):
+            continue
+    return await client.send(requests[-1], stream=True, auth=None)
 
 
 _OF_TRANSFER = ("content-encoding", "content-length", "transfer-encoding")
