@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,6 +54,7 @@ def assemble_runtime(settings: SessionSettings, request: SessionRequest, home: H
     root, is_git = find_workspace_root(request.working, need_git=request.offer_commit)
     refuse_foreign_stores(root)
     check_writable(root, settings.access.mode)
+    settings = replace(settings, access=replace(settings.access, rules=settings.access.rules.bind(root)))
     opened: list[Session] = []
     create = request.model or partial(models.create_main_model, apply_doubtful=request.apply_doubtful)
     model = create(lambda text: make_notice_callback(opened[0])(text))

@@ -64,6 +64,8 @@ def load_settings(
     session = replace(settings.session, access=replace(settings.session.access, rules=rules))
     if tables:
         session = _add_user_rules(session, tables)
+    if root is not None:
+        session = replace(session, access=replace(session.access, rules=session.access.rules.bind(root)))
     return replace(
         settings,
         session=session,

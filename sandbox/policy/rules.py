@@ -5,8 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from sandbox.errors import Fault, UserError
@@ -30,19 +31,29 @@ EXAMPLES: Mapping[Kind, str] = {
 }
 """An example of every kind of rule, shown in error messages."""
 
+STANDARD_FOLDERS = frozenset(
+    ("/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin")
+)
+"""Folders in which program names can be trusted; a program in any other folder is an unknown file."""
+
 _FORM = re.compile(r"\s*([a-z]+)\((.+)\)\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule. `pattern`: the text between the parentheses."""
+    """One rule.
+
+    pattern: the text between the parentheses; of a rule that was bound to a workspace, relative to it
+    written: the pattern as the user wrote it, where it is another one
+    """
 
     kind: Kind
     pattern: str
     verdict: Permission
+    written: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        return f"{self.kind}({self.pattern})"
+        return f"{self.kind}({self.written or self.pattern})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +61,30 @@ class Rules:
     """All rules of a user."""
 
     rules: tuple[Rule, ...] = ()
+
+    def bind(self, root: Path) -> Rules:
+        """Return the rules for a workspace: what a full path or `~` means in it is also named relative to it.
+
+        The one place where a spelling becomes a place: policy, file tools, search and kernel compare relative paths.
+        The full paths stay, for what lies outside, and for the work trees of child sessions.
+        """
+        from sandbox.policy.rule_places import is_absolute, list_relative_patterns
+
+        if not any(is_absolute(rule.pattern) for rule in self.rules if rule.kind in ("read", "edit")):
+            return self
+        from sandbox.fs.repository import find_main_work_tree
+
+        main = find_main_work_tree(root)  # its files are in a linked work tree, too
+        found: dict[Rule, None] = {}
+        for rule in self.rules:
+            found[rule] = None
+            if rule.kind in ("read", "edit") and is_absolute(rule.pattern):
+                loose, written = rule.verdict != "allow", rule.written or rule.pattern
+                inside = list_relative_patterns(rule.pattern, root, loose=loose)
+                if main is not None and loose:
+                    inside += list_relative_patterns(rule.pattern, main, loose=True)
+                found |= dict.fromkeys(replace(rule, pattern=each, written=written) for each in inside)
+        return Rules(tuple(found))
 
     def match_segment(self, segment: Segment) -> Rule | None:
         """Return the strictest rule on a command. Allowing rules match only spellings that surely mean the same."""
@@ -120,13 +155,11 @@ def parse_rule(text: str, verdict: Permission) -> Rule:
     if found is None or kind is None or not found[2].strip():
         forms = ", ".join(EXAMPLES.values())
         raise UserError(Fault.CONFIGURATION, f"{text!r} is not a rule", f"Rules look like these: {forms}.")
-    if kind in ("read", "edit") and posixpath.normpath(found[2].strip()).startswith(".."):
-        raise UserError(
-            Fault.CONFIGURATION,
-            f"{text!r} leads out of the workspace",
-            "Name what lies outside by its full path, or from ~.",
-        )
-    pattern = " ".join(found[2].split()) if kind == "shell" else found[2].strip()
+    if reason := _explain_nothing(kind, found[2].strip()):
+        raise UserError(Fault.CONFIGURATION, f"{text!r} {reason[0]}", reason[1])
+    pattern = _normalize_command(found[2]) if kind == "shell" else found[2].strip()
+    if kind in ("read", "edit") and posixpath.normpath(pattern) == ".":
+        pattern = "**"
     if kind == "shell" and verdict == "allow" and not pattern.split()[0].strip("*?:"):
         raise UserError(
             Fault.CONFIGURATION,
@@ -134,6 +167,33 @@ def parse_rule(text: str, verdict: Permission) -> Rule:
             "Name the command that is to run without asking, or use --mode full where that is safe.",
         )
     return Rule(kind=kind, pattern=pattern, verdict=verdict)
+
+
+def _explain_nothing(kind: Kind, pattern: str) -> tuple[str, str] | None:
+    """Return why a pattern can match nothing, and what to write; None if it can match something."""
+    if kind in ("read", "edit"):
+        place = posixpath.expanduser(pattern)
+        if posixpath.normpath(place).startswith(".."):
+            return "leads out of the workspace", "Name what lies outside by its full path, or from ~."
+        if place.startswith("~"):
+            return "names the home folder of no user", "Name the place by its full path."
+        if "\0" in place or "\\" in place or re.search(r"\{[^{}]*,[^{}]*\}", place):
+            return (
+                "matches no path",
+                "Write / between folders, and one rule for each alternative: * ? ** are wildcards.",
+            )
+    if kind == "network" and (re.search(r"[/\s]", pattern) or re.fullmatch(r"[^:]*:[0-9]+", pattern)):
+        return "matches no host", "Name the host alone, such as network(pypi.org)."
+    if kind == "mcp" and not re.search(r"[.*?]", pattern):
+        return "matches no tool", "Name server and tool, such as mcp(server.*)."
+    return None
+
+
+def _normalize_command(pattern: str) -> str:
+    """Return a pattern of commands with the program named as commands are compared: without a standard folder."""
+    first, space, rest = " ".join(pattern.split()).partition(" ")
+    folder, _, name = first.rpartition("/")
+    return f"{name if folder in STANDARD_FOLDERS and name else first}{space}{rest}"
 
 
 def check_examples(rule: Rule, match: Sequence[str], no_match: Sequence[str]) -> None:

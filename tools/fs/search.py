@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sandbox.policy.rule_places import is_absolute
 from tools.core.action import Observation, ToolFailure
 from tools.core.path_resolution import describe_missing_path, resolve_path, translate_path_errors
 from tools.core.registry import tool
@@ -69,9 +71,13 @@ async def search(pattern: str, path: str = ".", glob: str | None = None, *, at: 
 def build_exclusion_options(at: Workspace) -> Iterator[str]:
     """Yield options that exclude paths the user's rules deny reading. They go last, since the last match counts."""
     for rule in at.rules.read_denials:
+        if is_absolute(rule.pattern):
+            continue  # what it means in the workspace is a rule of its own
         anchored = "/" in rule.pattern.rstrip("/")
-        place = rule.pattern.removeprefix("./").rstrip("/")
-        yield f"--iglob=!{'/' if anchored and not place.startswith(('/', '~')) else ''}{place}"
+        place = re.sub(
+            r"([\[\]{}!\\])", r"\\\1", rule.pattern.removeprefix("./").rstrip("/")
+        )  # literal in rules
+        yield f"--iglob=!{'/' if anchored else ''}{place}"
 
 
 def _find_denied_paths(at: Workspace) -> tuple[Path, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from sandbox.policy.effects import Effect, EffectKind
+from sandbox.policy.rules import STANDARD_FOLDERS
 from sandbox.policy.shell.commands import options
 from sandbox.policy.shell.commands.options import ParsedArguments, Spec
 from sandbox.policy.shell.commands.path_effects import NOWHERE, PathClassifier
@@ -16,11 +17,6 @@ from sandbox.policy.shell.parsing.syntax import parse_word_set
 
 MAX_WRAPPERS = 12
 """`nice nice nice …`: no legitimate command has more."""
-
-STANDARD_FOLDERS = frozenset(
-    ("/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin")
-)
-"""Folders in which program names can be trusted; a program in any other folder is an unknown file."""
 
 _KINDS: Mapping[str, EffectKind] = {
     "none": "none", "read": "read", "write": "write", "execute": "execute", "network": "network", "git": "git",
