@@ -24,6 +24,7 @@ from agent.model.http.retry import PASSING, TRIES, RetryBudget, parse_retry_afte
 from agent.model.protocol import ContextOverflow, CutOff, Delta, Request, Usage
 from agent.model.providers.model_catalog import DEFAULT_WINDOW, Listing
 from agent.model.wire_formats.chat_messages import ChatAssembler, message_to_json, tool_to_json
+from agent.model.wire_formats.reply_bounds import ReplyTooLarge
 from agent.model.wire_formats.wire_protocol import Assembler, Json, find_last_permanent_message
 from sandbox.errors import Fault, UserError
 
@@ -113,6 +114,10 @@ class LiteLLMModel:
                 return
             except UserError:
                 raise
+            except ReplyTooLarge as error:
+                kind = CutOff if assembler.spoke else UserError
+                message = f"{self._model} sent {error.what}"
+                raise kind(Fault.MODEL_UNREACHABLE, message, "Nothing of it was run") from None
             except Exception as error:  # litellm lets through errors of every kind, also its providers' own
                 pause = self._compute_pause(error, assembler, patience)
                 self.on_notice(

@@ -40,12 +40,14 @@ class RawEndpoint:
 
     answer: makes an answer of a request's JSON, and of the number of requests before it
     requests: JSON of the requests that came; sent: bytes of bodies that were sent
+    page: answer to GET requests
     """
 
     def __init__(self, answer: Callable[[Json, int], RawAnswer]) -> None:
         self.answer = answer
         self.requests: list[Json] = []
         self.sent = 0
+        self.page = build_refusal("no such page", 404)
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.endpoint = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
@@ -119,8 +121,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing on stderr."""
 
     def do_GET(self) -> None:
-        """Answer that there is no such page: no server program is played."""
-        self._send(build_refusal("no such page", 404))
+        """Answer with the page; usually there is none."""
+        self._send(self.server.endpoint.page)
 
     def do_POST(self) -> None:
         """Answer one request."""

@@ -29,6 +29,9 @@ MAX_NAMES = 20
 
 _ENDS = "[… ends as before …]"
 
+MOST_COMPARED = 1 << 17
+"""Characters of a model's text with which outputs are compared: longer ones take seconds, and stay in no request."""
+
 
 class OutputDeduplicator:
     """Reduces outputs, following the messages of a request in order. `how`: see `Outputs`"""
@@ -55,6 +58,8 @@ class OutputDeduplicator:
         if isinstance(message, AssistantMessage):
             texts += [str(value) for each in message.actions for value in each.arguments.values()]
         for text in texts:
+            if len(text) > MOST_COMPARED:
+                continue
             self._visible.add_lines(parse_lines(text))
             self._known.add_text(text)
 

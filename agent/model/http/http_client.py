@@ -46,6 +46,7 @@ _ROOM = 0.5
 """Seconds between checks whether the answer is still wanted."""
 
 _PIECE = 65536
+"""Bytes that are read, and passed on, at a time."""
 
 
 class WireError(Exception):
@@ -163,13 +164,14 @@ class _Exchange:
         raise item if isinstance(item, Exception) else AssertionError("a body before its head")
 
     async def next_chunk(self) -> bytes:
-        """Return all chunks that arrived since the last call, so that a fast answer costs little per token."""
+        """Return the chunks that arrived since the last call, so that a fast answer costs little per token."""
         item = await self._next_item()
         if not isinstance(item, bytes):
             raise item if isinstance(item, Exception) else AssertionError("two heads")
-        pieces = [item]
-        while item and self._items and isinstance(more := self._items[0], bytes) and more:
+        pieces, size = [item], len(item)
+        while item and size < _PIECE and self._items and isinstance(more := self._items[0], bytes) and more:
             pieces.append(more)
+            size += len(more)
             self._items.popleft()
         self.room.release(len(pieces))
         return b"".join(pieces)

@@ -4,35 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from agent.model.http.error_responses import (
-    RequestTarget,
-    TransientError,
-    classify_failure,
-    sanitize_line,
-)
+from agent.model.http.answer_stream import MISSHAPEN, iter_deltas
+from agent.model.http.error_responses import RequestTarget, TransientError, classify_failure
 from agent.model.http.http_client import IDLE_TIMEOUT, Answer, HttpClient, WireError
 from agent.model.http.retry import TRIES, RetryBudget
 from agent.model.protocol import (
     ContextOverflow,
     CutOff,
     Delta,
-    ReasoningDelta,
     Reply,
     Request,
-    TextDelta,
     ToolsRefused,
     Usage,
 )
 from agent.model.providers.model_catalog import DEFAULT_WINDOW, Listing
 from agent.model.servers.server_facts import ServerFacts
-from agent.model.wire_formats.wire_protocol import DONE, Assembler, EventParser, Wire
+from agent.model.wire_formats.reply_bounds import ReplyTooLarge
+from agent.model.wire_formats.wire_protocol import Assembler, Wire
 from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
@@ -97,6 +92,7 @@ class HttpModel:
         self._window_known = window is not None
         self._find = listing
         self._listing: Listing | None = None
+        self._looking: threading.Thread | None = None
         self._looked_up = False
         self._instead = instead
         self._ask_server = ask_server
@@ -190,9 +186,14 @@ class HttpModel:
         try:
             if answer.status != 200:
                 raise self._handle_refusal(answer, await answer.read(_ERROR_BYTES))
-            async with aclosing(self._iter_deltas(answer, assembler)) as deltas:
+            self._begin_look_up()
+            find_error = partial(self._find_error, assembler=assembler)
+            async with aclosing(iter_deltas(answer, assembler, self.url, find_error)) as deltas:
                 async for delta in deltas:
                     yield delta
+        except ReplyTooLarge as error:
+            answer.abandon()
+            raise self._build_bound_error(error, assembler) from None
         except WireError as error:
             answer.abandon()
             if not assembler.finished:  # else only the end of the stream is missing
@@ -202,98 +203,22 @@ class HttpModel:
             raise
         yield self._build_reply(assembler)
 
-    async def _iter_deltas(
-        self, answer: Answer, assembler: Assembler
-    ) -> AsyncGenerator[TextDelta | ReasoningDelta, None]:
-        """Yield deltas that arrived together as one; before an error, those that preceded it."""
-        async with aclosing(self._iter_json_texts(answer)) as batches:
-            async for texts in batches:
-                deltas, error = self._feed_texts(texts, assembler)
-                for delta in deltas:
-                    yield delta
-                if error is not None:
-                    raise error
-        if not (assembler.finished or assembler.is_whole):
-            raise WireError("the answer broke off")
-
-    def _feed_texts(
-        self, texts: Sequence[str], assembler: Assembler
-    ) -> tuple[list[TextDelta | ReasoningDelta], Exception | None]:
-        """Return the deltas of some chunks, adjacent ones of a kind merged, and the error of the chunk after them."""
-        found: list[TextDelta | ReasoningDelta] = []
-        error: Exception | None = None
-        place = 0
-        while place < len(texts):
-            repeated, place = assembler.take_texts(texts, place)
-            found += [repeated] if repeated is not None else []
-            if place == len(texts):
-                break
-            text, place = texts[place], place + 1
-            if text == DONE:
-                assembler.finished = True
-                break
-            try:
-                piece = self._parse_piece(text, assembler)
-            except Exception as wrong:
-                error = wrong
-                break
-            try:
-                found += assembler.feed(piece)
-            except _MISSHAPEN:
-                error = WireError(f"it sent {sanitize_line(text, 80)!r}, which is no piece of a reply")
-                break
-        groups = [(kind, list(deltas)) for kind, deltas in groupby(found, type)]
-        joined = [kind(text="".join(each.text for each in deltas)) for kind, deltas in groups]
-        return joined, error
-
-    async def _iter_json_texts(self, answer: Answer) -> AsyncGenerator[Sequence[str], None]:
-        """Yield the JSON texts of an answer in batches as they arrive: one per event, or the whole if it is
-        not streamed."""
-        kind = answer.headers.get("content-type", "")
-        if "html" in kind:
-            raise self._build_web_page_error()
-        if "json" in kind:
-            yield [(await answer.read()).decode("utf-8", "replace")]
-            return
-        events = EventParser()
-        first = True
-        async for piece in answer.iter_chunks():
-            if first and piece.lstrip()[:1] == b"<":  # a page that does not say what it is
-                raise self._build_web_page_error()
-            first = False
-            texts = events.feed(piece)
-            yield texts
-            if DONE in texts:  # the thread reads the rest, so that the connection can be kept
-                return
-        yield events.finish()
-
-    def _build_web_page_error(self) -> UserError:
-        return UserError(
-            Fault.CONFIGURATION,
-            f"{self.url} answers with a web page, not with a model's reply",
-            "Check the API base: it usually ends in /v1; a network may also want you to log in first",
-        )
-
-    def _parse_piece(self, text: str, assembler: Assembler) -> Mapping[str, Any]:
-        try:
-            piece = _load_piece(text)
-        except (ValueError, RecursionError):  # truncated, or not JSON at all: the same as a broken connection
-            piece = None
-        if not isinstance(piece, dict):
-            raise WireError(f"it sent {sanitize_line(text, 80)!r} instead of JSON")
-        if told := self._wire.parse_error(piece):
-            status, details = told
-            error = self._classify_failure(status, {}, json.dumps({"error": details}).encode())
-            if assembler.spoke and isinstance(error, TransientError):
-                raise self._build_cut_off_error(error.reason)
-            raise error
-        return piece
+    def _find_error(self, piece: Mapping[str, Any], assembler: Assembler) -> Exception | None:
+        """Return the error that a chunk reports, None for a part of a reply."""
+        told = self._wire.parse_error(piece)
+        if told is None:
+            return None
+        status, details = told
+        error = self._classify_failure(status, {}, json.dumps({"error": details}).encode())
+        if assembler.spoke and isinstance(error, TransientError):
+            return self._build_cut_off_error(error.reason)
+        return error
 
     def _build_reply(self, assembler: Assembler) -> Reply:
         try:
             usage = assembler.usage
             reply = assembler.build_reply(usage)
-        except _MISSHAPEN:
+        except MISSHAPEN:
             error = WireError("it sent a reply with parts of another shape")
             raise self._classify_wire_error(error, assembler) from None
         self._look_up_listing()
@@ -303,10 +228,22 @@ class HttpModel:
             )
         return reply
 
+    def _begin_look_up(self) -> None:
+        """Look the model up beside its answer: the first time of all, that takes a second."""
+        if self._looking is None and not self._looked_up:
+            self._looking = threading.Thread(target=self._find_listing, name="model-listing", daemon=True)
+            self._looking.start()
+
+    def _find_listing(self) -> None:
+        self._listing = self._find()
+
     def _look_up_listing(self) -> None:
         if not self._looked_up:
             self._looked_up = True
-            self._listing = self._find()
+            if self._looking is not None:
+                self._looking.join()
+            else:
+                self._find_listing()
             if self._listing and self._listing.window and not self._window_known:
                 self.window = self._listing.window
 
@@ -328,6 +265,14 @@ class HttpModel:
         if assembler.spoke:  # shown already: a retry would repeat it
             return self._build_cut_off_error(f"{self.url}: {error.reason}")
         return TransientError(f"{self.url}: {error.reason}", tries=2 if error.absent else 0)
+
+    def _build_bound_error(self, error: ReplyTooLarge, assembler: Assembler) -> UserError:
+        """Return the error of an answer that no model gives: it is not asked for again as it was."""
+        reason = f"{self.url} sent {error.what}"
+        if assembler.spoke:
+            return self._build_cut_off_error(reason)
+        hint = "Nothing of it was run. Look at what answers there, or use another model"
+        return UserError(Fault.MODEL_UNREACHABLE, reason, hint)
 
     def _build_cut_off_error(self, reason: str) -> CutOff:
         return CutOff(
@@ -363,22 +308,6 @@ class HttpModel:
             self.window, self._window_known = error.limit, True
             self._on_learned(ServerFacts(window=error.limit, window_source="a refusal"))
         return error
-
-
-_MISSHAPEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""Exceptions raised by reading JSON of another shape than the format defines."""
-
-
-_decode = json.JSONDecoder().raw_decode
-
-
-def _load_piece(text: str) -> object:
-    """Return the JSON value of a chunk, as `json.loads` does; without its two searches for white space."""
-    try:
-        value, end = _decode(text)
-    except ValueError:  # white space before it, or no JSON
-        return json.loads(text)
-    return value if end == len(text) else json.loads(text)
 
 
 class _Concession(Exception):

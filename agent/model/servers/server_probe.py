@@ -11,7 +11,10 @@ import asyncio
 import http.client
 import json
 import re
+import socket
+import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from agent.model.http.http_route import resolve_route
@@ -19,7 +22,10 @@ from agent.model.servers.server_facts import ServerFacts
 from sandbox.errors import UserError
 
 PATIENCE = 1.0
-"""Seconds for one question: a server that is slower is taken as it is."""
+"""Seconds of silence in one question: a server that is slower is taken as it is."""
+
+MOST_SECONDS = 3.0
+"""For one answer: a server may send it byte by byte."""
 
 OLLAMA_WINDOW = 4096
 """Tokens that Ollama gives a model unless its `num_ctx` or OLLAMA_CONTEXT_LENGTH says otherwise; it cuts silently."""
@@ -126,7 +132,10 @@ class _Probe:
         text = None
         if body is not None:
             headers["Content-Type"], text = "application/json", json.dumps(body).encode()
+        end = threading.Timer(MOST_SECONDS, _shut_down, (connection,))
+        end.daemon = True
         try:
+            end.start()
             connection.request(method, route.target, text, headers)
             answer = connection.getresponse()
             content = answer.read(_LARGEST + 1)
@@ -134,7 +143,16 @@ class _Probe:
         except (OSError, http.client.HTTPException, ValueError, RecursionError):
             return None
         finally:
+            end.cancel()
             connection.close()
+
+
+def _shut_down(connection: http.client.HTTPConnection) -> None:
+    """Wake a thread that reads from the connection."""
+    connected = connection.sock
+    if connected is not None:
+        with suppress(OSError):  # closed meanwhile
+            socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
 
 def _find_model(models: Sequence[object], model: str) -> Mapping[str, Any]:

@@ -21,7 +21,9 @@ from agent.model.protocol import (
     Usage,
     UserMessage,
 )
+from agent.model.text_pieces import TextPieces
 from agent.model.wire_formats.refused_effort import choose_accepted_effort
+from agent.model.wire_formats.reply_bounds import check_arguments_size
 from agent.model.wire_formats.tool_arguments import parse_action
 from agent.model.wire_formats.wire_protocol import (
     Assembler,
@@ -219,6 +221,14 @@ _STATUS: Mapping[str, int] = {
 }
 """HTTP status for each error type in a stream."""
 
+_DELTAS: Mapping[str, str] = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "signature_delta": "signature",
+    "input_json_delta": "partial_json",
+}
+"""By kind of a block's delta, the field with its text."""
+
 _STOPS: Mapping[str, Stop] = {
     "end_turn": "end",
     "stop_sequence": "end",
@@ -299,7 +309,7 @@ class AnthropicAssembler(Assembler):
                 self._update_usage(piece["message"].get("usage"))
             case "content_block_start":
                 block = dict(piece["content_block"])
-                self._blocks[piece["index"]] = block | {"pieces": []}
+                self._begin_block(piece["index"], block)
                 self._open.add(piece["index"])
                 yield from self._emit_deltas(str(block.get("text") or ""), str(block.get("thinking") or ""))
             case "content_block_delta":
@@ -313,7 +323,7 @@ class AnthropicAssembler(Assembler):
                 self.finished = True
             case "message":  # the whole message, from a server that does not stream
                 for place, each in enumerate(piece["content"]):
-                    self._blocks[place] = dict(each) | {"pieces": []}
+                    self._begin_block(place, each)
                     yield from self._emit_deltas(str(each.get("text") or ""), str(each.get("thinking") or ""))
                 self._update_usage(piece.get("usage"))
                 self._record_stop(piece.get("stop_reason") or "end_turn")
@@ -341,7 +351,7 @@ class AnthropicAssembler(Assembler):
                     thought = str(block.get("thinking") or "") + "".join(block["pieces"])
                     thoughts.append(thought)
                     place = len(actions) + bool("".join(text).strip())
-                    whole = {key: value for key, value in block.items() if key != "pieces"}
+                    whole = {key: value for key, value in block.items() if key not in ("pieces", "size")}
                     if block["type"] == "thinking":
                         whole["thinking"] = thought
                     if whole.get("signature") or whole.get("data"):
@@ -367,18 +377,26 @@ class AnthropicAssembler(Assembler):
             output=parse_token_count(self._usage.get("output_tokens")),
         )
 
+    def _begin_block(self, place: int, block: Mapping[str, Any]) -> None:
+        self.bounds.add_call()  # a thought costs as much as a call, and there are as few
+        self._blocks[place] = {**block, "pieces": TextPieces(), "size": 0}
+
     def _feed_delta(self, block: Json, delta: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
-        match delta.get("type"):
-            case "text_delta":
-                block["pieces"].append(delta["text"])
-                yield from self._emit_deltas(delta["text"], "")
-            case "thinking_delta":
-                block["pieces"].append(delta["thinking"])
-                yield from self._emit_deltas("", delta["thinking"])
-            case "signature_delta":
-                block["signature"] = block.get("signature", "") + delta["signature"]
-            case "input_json_delta":
-                block["pieces"].append(delta["partial_json"])
+        kind = str(delta.get("type"))
+        if kind not in _DELTAS:
+            return
+        text = str(delta[_DELTAS[kind]])
+        self.bounds.add_part(len(text))
+        if kind == "signature_delta":
+            block["signature"] = block.get("signature", "") + text
+            return
+        block["pieces"].append(text)
+        if kind == "input_json_delta":
+            block["size"] += len(text)
+            check_arguments_size(block["size"])
+        yield from self._emit_deltas(
+            text if kind == "text_delta" else "", text if kind == "thinking_delta" else ""
+        )
 
     def _emit_deltas(self, text: str, thought: str) -> Iterator[TextDelta | ReasoningDelta]:
         if thought:

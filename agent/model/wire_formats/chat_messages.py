@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from agent.model.protocol import (
@@ -21,6 +21,7 @@ from agent.model.protocol import (
 )
 from agent.model.text_pieces import TextPieces
 from agent.model.wire_formats.repeated_events import RepeatedEvents
+from agent.model.wire_formats.reply_bounds import check_arguments_size
 from agent.model.wire_formats.tool_arguments import is_json_object, parse_action
 from agent.model.wire_formats.wire_protocol import Assembler, Json, Stop, parse_token_count
 from tools.core.action import Action
@@ -74,7 +75,8 @@ class _Call:
 
     id: str
     tool: str
-    arguments: list[str]
+    arguments: TextPieces = field(default_factory=TextPieces)
+    size: int = 0
 
 
 class ChatAssembler(Assembler):
@@ -102,6 +104,7 @@ class ChatAssembler(Assembler):
         if not texts:
             return None, end
         text = "".join(texts)
+        self.bounds.add_part(len(text))
         self._text.append(text)
         self.finished = self._has_stop_reason
         return TextDelta(text=text), end
@@ -113,7 +116,7 @@ class ChatAssembler(Assembler):
             self._usage = usage
         self._is_text_alone = False
         choices = piece.get("choices") or []
-        # Some servers give no stop reason: counts without a choice come behind the last one that has a part of the answer.
+        # Some servers give no stop reason: counts without a choice come behind the last part of the answer.
         self.finished = self._has_stop_reason or (isinstance(usage, dict) and not choices)
         if not choices:
             self._record_stop(piece.get("finish_reason"))
@@ -125,6 +128,7 @@ class ChatAssembler(Assembler):
                     text and type(text) is str
                 ):  # a word of the answer, as nearly every chunk is: no other field to read
                     self.spoke = True
+                    self.bounds.add_part(len(text))
                     self._text.append(text)
                     self._is_text_alone = not usage
                     yield TextDelta(text=text)
@@ -194,6 +198,7 @@ class ChatAssembler(Assembler):
             self._stop = _STOPS.get(str(reason).lower(), "other")
 
     def _emit_text(self, text: str, *, reasoning: bool) -> Iterator[TextDelta | ReasoningDelta]:
+        self.bounds.add_part(len(text))
         if reasoning:
             self._reasoning.append(text)
             yield ReasoningDelta(text=text)
@@ -211,13 +216,18 @@ class ChatAssembler(Assembler):
         call = self._at.get(index)
         # Some servers number every parallel call 0; another id with a name is another call.
         if call is None or (name and given and given != call.id and call.tool):
-            call = self._at[index] = _Call(self._ensure_unique_id(given), name, [])
+            self.bounds.add_call()
+            call = self._at[index] = _Call(self._ensure_unique_id(given), name)
             self._calls.append(call)
         elif name and not call.tool:
             call.tool = name
         arguments = function.get("arguments")
         if arguments:
-            call.arguments.append(arguments if isinstance(arguments, str) else json.dumps(arguments))
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+            call.size += len(text)
+            check_arguments_size(call.size)
+            self.bounds.add_part(len(text))
+            call.arguments.append(text)
 
     def _ensure_unique_id(self, given: str) -> str:
         if given and all(call.id != given for call in self._calls):

@@ -23,7 +23,9 @@ from agent.model.protocol import (
     Usage,
     UserMessage,
 )
+from agent.model.text_pieces import TextPieces
 from agent.model.wire_formats.refused_effort import lower_effort
+from agent.model.wire_formats.reply_bounds import check_arguments_size
 from agent.model.wire_formats.tool_arguments import parse_action
 from agent.model.wire_formats.wire_protocol import (
     Assembler,
@@ -189,8 +191,8 @@ class ResponsesAssembler(Assembler):
         self._stop: Stop = "end"
         self._refused = False
         self._is_item_shown = False
-        self._shown: list[str] = []
-        self._thought: list[str] = []
+        self._shown = TextPieces()
+        self._thought = TextPieces()
 
     def feed(self, piece: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
         """See `Assembler.feed`."""
@@ -203,12 +205,14 @@ class ResponsesAssembler(Assembler):
         elif kind == "response.reasoning_summary_part.added" and self._thought:
             yield from self._emit_reasoning("\n\n")
         elif kind == "response.output_item.added":
+            self.bounds.add_call()
             self._open[piece.get("output_index")] = dict(piece["item"])
         elif kind == "response.function_call_arguments.done":
             self._open.get(piece.get("output_index"), {})["arguments"] = piece["arguments"]
         elif kind == "response.output_item.done":
-            self._open.pop(piece.get("output_index"), None)
-            self._items.append(piece["item"])
+            if self._open.pop(piece.get("output_index"), None) is None:
+                self.bounds.add_call()
+            self._add_item(piece["item"])
             if not self._is_item_shown:  # a server without deltas
                 yield from self._show_content(piece["item"])
             self._is_item_shown = False
@@ -267,7 +271,9 @@ class ResponsesAssembler(Assembler):
         self.finished = True
         self._usage = response.get("usage") or {}
         if not self._items:
-            self._items = list(response.get("output") or ())
+            for item in response.get("output") or ():
+                self.bounds.add_call()
+                self._add_item(item)
         if not self._thought:
             for item in self._items:
                 parts = item.get("summary") or () if item.get("type") == "reasoning" else ()
@@ -282,6 +288,13 @@ class ResponsesAssembler(Assembler):
         else:
             self._stop = "end"
 
+    def _add_item(self, item: Json) -> None:
+        """Add a finished item. Its text was counted when it was shown."""
+        arguments = len(str(item.get("arguments") or ""))
+        check_arguments_size(arguments)
+        self.bounds.add_part(arguments + len(str(item.get("encrypted_content") or "")))
+        self._items.append(item)
+
     def _show_content(self, item: Mapping[str, Any]) -> Iterator[TextDelta]:
         for part in item.get("content") or () if item.get("type") == "message" else ():
             self._refused = self._refused or part.get("type") == "refusal"
@@ -289,12 +302,14 @@ class ResponsesAssembler(Assembler):
 
     def _emit_text(self, text: str) -> Iterator[TextDelta]:
         if text:
+            self.bounds.add_part(len(text))
             self.spoke = self._is_item_shown = True
             self._shown.append(text)
             yield TextDelta(text=text)
 
     def _emit_reasoning(self, text: str) -> Iterator[ReasoningDelta]:
         if text:
+            self.bounds.add_part(len(text))
             self._thought.append(text)
             yield ReasoningDelta(text=text)
 

@@ -18,6 +18,7 @@ from agent.model.protocol import (
     Usage,
     UserMessage,
 )
+from agent.model.wire_formats.reply_bounds import ReplyBounds, check_event_size
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -35,15 +36,17 @@ class Assembler(ABC):
 
     spoke: visible text has been yielded, so that a retry would be noticed
     finished: the end of the answer was marked: by a stop reason, or in another way of the format
+    bounds: of what it may hold
     """
 
     def __init__(self) -> None:
         self.spoke = False
         self.finished = False
+        self.bounds = ReplyBounds()
 
     @abstractmethod
     def feed(self, piece: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
-        """Add one chunk and yield its displayable deltas."""
+        """Add one chunk and yield its displayable deltas. Raises ReplyTooLarge."""
 
     def take_texts(self, events: Sequence[str], start: int) -> tuple[TextDelta | None, int]:
         """Add the chunks from `start` on that are read without parsing; return their text, and the place after them."""
@@ -154,31 +157,50 @@ class EncodedPrefix:
 
 
 class EventParser:
-    """Parser of server-sent events: bytes in as they arrive, the `data` of each finished event out."""
+    """Parser of server-sent events: bytes in as they arrive, the `data` of each finished event out.
+
+    Each byte is looked at once. Raises ReplyTooLarge for a line or an event above its bound.
+    """
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest: list[bytes] = []  # of a line without its end
+        self._rest_size = 0
         self._data: list[str] = []
+        self._data_size = 0
 
     def feed(self, piece: bytes) -> list[str]:
         """Return the data of the events that `piece` completes."""
-        events: list[str] = []
-        lines = (self._rest + piece).splitlines(keepends=True)
+        if b"\n" not in piece and b"\r" not in piece:
+            self._keep_rest(piece)
+            return []
+        lines = b"".join((*self._rest, piece)).splitlines(keepends=True)
+        self._rest, self._rest_size = [], 0
         # A line without its end may continue, and one that ends in CR may be half of CR LF.
-        self._rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
+        if not lines[-1].endswith(b"\n"):
+            self._keep_rest(lines.pop())
+        events: list[str] = []
         for line in lines:
             text = line.decode("utf-8", "replace").rstrip("\r\n")
             field, _, value = text.partition(":")
             if field == "data":
+                self._data_size += len(line)
+                check_event_size(self._data_size)
                 self._data.append(value.removeprefix(" "))
             elif not text and self._data:
                 events.append("\n".join(self._data))
                 self._data.clear()
+                self._data_size = 0
         return events
 
     def finish(self) -> list[str]:
         """Return the event that the end of the stream completes: some servers omit the last empty line."""
         return self.feed(b"\n\n")
+
+    def _keep_rest(self, piece: bytes) -> None:
+        if piece:
+            self._rest.append(piece)
+            self._rest_size += len(piece)
+            check_event_size(self._rest_size)
 
 
 def parse_token_count(value: object) -> int:

@@ -46,6 +46,9 @@ from tools.core.action import Action
 WARMER = 0.8
 """Temperature of the request after a reply that looped: the likeliest words lead into the loop again."""
 
+MOST_PARTIAL = 1 << 18
+"""Characters that are kept of a reply that was interrupted: an endpoint may have sent any number of them."""
+
 COOLER = 0.2
 """Temperature after junk, which comes of unlikely words."""
 
@@ -81,8 +84,9 @@ class ReplyStream:
         try:
             await self._receive(model.stream(request), received)
         except (asyncio.CancelledError, CutOff) as ended:
+            text = "".join(received.text)[:MOST_PARTIAL]
             if isinstance(ended, CutOff):
-                ended.text = "".join(received.text)
+                ended.text = text
             if isinstance(ended, LoopingReply):
                 self._temperature = COOLER if isinstance(ended, GarbledReply) else WARMER
             used = estimate_partial_usage(
@@ -92,9 +96,7 @@ class ReplyStream:
             purse.release()
             purse.add_usage(usage)
             self.session.append(
-                MessageEvent(
-                    text="".join(received.text), partial=True, usage=usage, model=model.name, request=record
-                )
+                MessageEvent(text=text, partial=True, usage=usage, model=model.name, request=record)
             )
             raise
         except ContextOverflow as error:
