@@ -68,7 +68,17 @@ class TurnFacts:
         passes = self.intent.kind == "repair" and self.intent.wants_passing_tests and self.tests == "passed"
         if not is_order or passes:
             return False
-        return self.tried or not (self.looked and (self.says_needless or self.claimed == "nothing to do"))
+        return self.tried or not (self.claimed == "nothing to do" or (self.looked and self.says_needless))
+
+    @property
+    def lacks_commit(self) -> bool:
+        """Whether a commit was asked for, could be made, and was not."""
+        return self.intent.wants_commit and self.changed and self.can_commit and self.commit == "none"
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether the model says that it changed nothing, since it got nowhere."""
+        return self.claimed == "not achieved" and not self.is_modified
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,34 +105,15 @@ _ROWS = (
     _Row(lambda f: f.objected, Exit.NOT_ACHIEVED, "a check objects"),
     _Row(lambda f: f.tests == "failed", Exit.TESTS_FAIL),
     _Row(lambda f: f.tests == "unverified" and (f.is_modified or f.claimed == "done"), Exit.NO_TEST_RUNNER),
-    _Row(
-        lambda f: f.lacks_change and f.claimed == "nothing to do", Exit.NOT_ACHIEVED, "nothing was looked at"
-    ),
+    _Row(lambda f: f.lacks_change and f.tried and not f.gives_up, Exit.NOT_ACHIEVED, "no edit succeeded"),
     _Row(lambda f: f.claimed == "nothing to do" and not f.is_modified, Exit.NOTHING_TO_DO),
-    _Row(
-        lambda f: f.claimed == "not achieved" and not f.is_modified and f.last_run == "no-runner",
-        Exit.NO_TEST_RUNNER,
-    ),
-    _Row(
-        lambda f: (
-            f.claimed == "not achieved"
-            and not f.is_modified
-            and f.last_run in ("failed", "broken", "timeout")
-        ),
-        Exit.TESTS_FAIL,
-    ),
+    _Row(lambda f: f.is_stuck and f.last_run == "no-runner", Exit.NO_TEST_RUNNER),
+    _Row(lambda f: f.is_stuck and f.last_run in ("failed", "broken", "timeout"), Exit.TESTS_FAIL),
     _Row(lambda f: f.gives_up, Exit.NOT_ACHIEVED),
-    _Row(
-        lambda f: f.lacks_change and f.tried, Exit.NOT_ACHIEVED, "no edit succeeded, and no file was changed"
-    ),
     _Row(lambda f: f.lacks_change, Exit.NOT_ACHIEVED, "no file was changed"),
     _Row(lambda f: f.commit == "withheld", Exit.NOT_ACHIEVED, "the changes wait for you to commit them"),
     _Row(lambda f: f.commit == "failed", COMMIT_FAILED.outcome, COMMIT_FAILED.reason),
-    _Row(
-        lambda f: f.intent.wants_commit and f.changed and f.can_commit and f.commit == "none",
-        Exit.NOT_ACHIEVED,
-        "no commit was made",
-    ),
+    _Row(lambda f: f.lacks_commit, Exit.NOT_ACHIEVED, "no commit was made"),
 )
 
 
@@ -132,3 +123,13 @@ def judge_turn(facts: TurnFacts) -> TurnVerdict:
         if row.applies(facts):
             return TurnVerdict(outcome=row.outcome, reason=row.reason)
     return TurnVerdict(outcome=Exit.DONE)
+
+
+def explain_verdict(facts: TurnFacts, verdict: TurnVerdict) -> str:
+    """Return what a person reads after the model's words where the verdict is another; "" where they agree."""
+    given_up = facts.claimed in ("not achieved", "proposed") or facts.gave_up
+    if verdict.outcome is Exit.DONE and given_up:
+        return "All tests pass with these changes: the work is done."
+    if verdict.outcome is Exit.NOT_ACHIEVED and given_up and facts.changed and facts.can_commit:
+        return "The changes so far are in your files, uncommitted."
+    return ""

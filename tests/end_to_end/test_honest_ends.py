@@ -130,10 +130,7 @@ def test_without_a_model_a_question_changes_nothing(total: Repo, prompt: str) ->
 
 def test_a_forbidden_commit_is_not_made(total: Repo) -> None:
     result = offline(total, "fix the failing test, but do not commit")
-    assert (result.code, untouched(total)) == (6, True)
-    assert "--no-commit" in result.err
-    result = offline(total, "fix the failing test, but do not commit", "--no-commit")
-    assert "forbids a commit" not in result.err
+    assert (result.code, untouched(total)) == (1, True), "it looks for a repair, and finds none"
 
 
 WEAKER = {
