@@ -133,6 +133,12 @@ def parse_text(language: Language, text: str, *, before: str | None = None) -> T
     return tree
 
 
+def can_parse(path: str, text: str) -> bool:
+    """Return whether a grammar of the file's language parses a text without errors, or there is none."""
+    languages = detect_languages(path)
+    return not languages or any(not parse_text(each, text).root_node.has_error for each in languages)
+
+
 def _prepare_source(language: Language, text: str) -> bytes:
     """Return the bytes to parse, with C and C++ macros blanked; offsets do not change."""
     if language.name not in ("c", "cpp"):

@@ -118,3 +118,24 @@ def test_the_log_of_a_repository_is_read(repo: Repo) -> None:
     )
     empty = Repo(repo.root.parent / "empty")
     assert learn_style(Git.from_folder(empty.root)).commits == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("Cart.kt", "", "fun kind(x: Any) = when (x) {\n    is Int if x > 0 -> 1\n    else -> 2\n}\n"),
+        ("Cart.kt", "", "context(logger: Logger)\nfun kind() { logger.log(1) }\n"),
+        ("Cart.kt", "", "enum class E { A; companion object { val all = entries.filter { it == A } } }\n"),
+    ],
+)
+def test_nothing_is_removed_that_newer_syntax_hides(
+    path: str, before: str, after: str, tmp_path: Path
+) -> None:
+    repo = Repo(tmp_path / "shop")
+    cart = "class Cart {\n    fun total(): Int {\n        return 1\n    }\n}\n\nfun count() = 1\n"
+    repo.write(path, before + cart)
+    repo.commit_all("Begin")
+    repo.write(path, after + cart)
+    repo.git("add", "-A")
+    assert "emove" not in compose_message(read_staged_change(Git(repo.root)), infer_style([]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -70,8 +70,47 @@ def list_definitions(path: str, text: str) -> list[Definition]:
 
 
 def list_definitions_in_tree(language: Language, text: str, tree: Tree) -> list[Definition]:
-    """Return every symbol of a parsed text; empty for a language without definitions."""
-    return _Reader(language, text).read(tree) if language.name in SHAPES else []
+    """Return every symbol of a parsed text; empty for a language without definitions.
+
+    What the grammar cannot parse may hide the definitions behind it: the text is then read anew from their first lines.
+    """
+    if language.name not in SHAPES:
+        return []
+    found = _Reader(language, text).read(tree)
+    return _add_hidden_definitions(language, text, found) if tree.root_node.has_error else found
+
+
+def _add_hidden_definitions(language: Language, text: str, found: list[Definition]) -> list[Definition]:
+    """Return the definitions found, and those behind first lines of definitions at the margin that are none of them."""
+    lines = text.split("\n")
+    heads = [number for number, line in enumerate(lines, 1) if _HEAD.match(line)]
+    for head in heads[:MOST_HEADS]:
+        if any(each.own_first == head for each in found):
+            continue
+        rest = "\n" * (head - 1) + "\n".join(lines[head - 1 :])
+        near = _Reader(language, rest).read(parse_text(language, rest))
+        if any(each.own_first == head for each in near):
+            found = [_end_before(each, head, lines) for each in found]
+            found += [each for each in near if not any(each.own_first == known.own_first for known in found)]
+    return sorted(found, key=lambda each: (each.own_first, -each.last))
+
+
+def _end_before(known: Definition, head: int, lines: Sequence[str]) -> Definition:
+    """Return a function that was read too far with its end before a line at which another begins."""
+    if known.kind not in ("function", "method") or not known.own_first < head <= known.last:
+        return known
+    last = next(number for number in range(head - 1, 0, -1) if lines[number - 1].strip())
+    return replace(known, last=max(last, known.own_first), tail="")
+
+
+MOST_HEADS = 200
+"""First lines that are tried in a text with errors: each may cost a parse of the rest."""
+
+_HEAD = re.compile(
+    r"(?:[a-z]\w* ){0,4}(?:def|class|func|fun|fn|function|interface|struct|enum|trait|object|protocol|module|record)"
+    r"\s+[A-Za-z_]"
+)
+"""The first line of a definition that is not within another, in most languages."""
 
 
 def list_matched_definitions(language: Language, text: str, matches: Iterable[Captures]) -> list[Definition]:

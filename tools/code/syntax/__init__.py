@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tools.code.languages import detect_languages
 from tools.code.syntax.data_formats import find_json_problems, find_toml_problems
-from tools.code.syntax.python_syntax import find_python_problems
+from tools.code.syntax.python_syntax import find_certain_python_problems, find_python_problems
 from tools.code.syntax.syntax_problem import Problem, filter_new_problems
-from tools.code.syntax.tree_syntax import find_tree_problems
+from tools.code.syntax.tree_syntax import find_tree_problems, find_unbalanced_marks
 
-__all__ = ["Problem", "find_new_problems", "format_new_problems"]
+__all__ = ["Problem", "find_certain_problems", "find_new_problems", "format_new_problems"]
 
 MAX_CHARACTERS = 2_000_000
 """Longer files are not checked: parsing them would take a second, and they are generated."""
@@ -18,7 +18,11 @@ MAX_PROBLEMS = 5
 
 
 def find_new_problems(path: str, before: str | None, after: str) -> list[Problem]:
-    """Return syntax errors of `after` that `before` (None: no file) did not have; empty for unknown languages."""
+    """Return what a grammar or compiler finds wrong in `after` and not in `before` (None: no file).
+
+    Good for the choice between two readings of a text. It may be valid syntax that is newer than the grammar: for what
+    a person or a model is told, see `find_certain_problems`.
+    """
     if len(after) > MAX_CHARACTERS or before == after:
         return []
     name = path.lower()
@@ -36,10 +40,30 @@ def find_new_problems(path: str, before: str | None, after: str) -> list[Problem
     return found[:MAX_PROBLEMS]
 
 
+def find_certain_problems(path: str, before: str | None, after: str) -> list[Problem]:
+    """Return syntax errors of `after` that `before` (None: no file) did not have, and that no newer version of the
+    language accepts; empty for unknown languages.
+    """
+    name = path.lower()
+    if name.endswith((".py", ".pyi")) and len(after) <= MAX_CHARACTERS and before != after:
+        return find_certain_python_problems(before, after)[:MAX_PROBLEMS]
+    if any(name.endswith(suffixes) for suffixes, _ in DATA):
+        return find_new_problems(path, before, after)
+    if len(after) > MAX_CHARACTERS or before == after:
+        return []
+    found: list[Problem] = []
+    for language in detect_languages(path):
+        found = find_unbalanced_marks(language, before, after)
+        if not found:
+            return []
+    return found[:MAX_PROBLEMS]
+
+
 def format_new_problems(path: str, before: str | None, after: str) -> str:
     """Return new syntax errors for the model, one line each, "" if there are none."""
     return "\n".join(
-        f"syntax error: {path}:{each.line}: {each.message}" for each in find_new_problems(path, before, after)
+        f"syntax error: {path}:{each.line}: {each.message}"
+        for each in find_certain_problems(path, before, after)
     )
 
 

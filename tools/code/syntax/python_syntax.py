@@ -6,7 +6,7 @@ import re
 
 from tools.code.languages import LANGUAGES, encode_text, measure_common_ends
 from tools.code.syntax.syntax_problem import Problem, filter_new_problems
-from tools.code.syntax.tree_syntax import find_parse_errors
+from tools.code.syntax.tree_syntax import find_parse_errors, find_unbalanced_marks
 
 LONG = 60_000
 """Characters. A shorter file compiles in under 20 ms; one of 10,000 lines takes over 100."""
@@ -20,14 +20,22 @@ _DEPTHS = ((b"    ", b"class Before:\n"), (b"", b""))
 """Indentation at which the code around a change is cut out, and the wrapper for it: methods, else the top level."""
 
 _NEWER = re.compile(
-    r"""^\s*type\s+\w+.*=              # aliases of types, 3.12
-    |^\s*(async\s+)?(def|class)\s+\w+\[  # parameters of types, 3.12
-    |\b[rR]?[fFtT][rR]?["']            # f-strings with the same quotes inside, 3.12; t-strings, 3.14
+    r"""^\s*type\s+\w+\s*[\[=\\]         # aliases of types, 3.12
+    |^\s*(async\s+)?(def|class)\s+\w+\s*\[  # parameters of types, 3.12, with defaults, 3.13
+    |\b[rR]?[fF][rR]?(?P<quote>["'])(?:(?!(?P=quote)).)*\{(?:(?!(?P=quote))[^}])*(?P=quote)  # quotes in f-strings, 3.12
+    |\b[rR]?[tT][rR]?["']              # t-strings, 3.14
     |^\s*except\*?\s+\w[^(:]*,         # several exceptions without parentheses, 3.14
+    |^\s*lazy\s+(import|from)\b        # lazy imports, 3.15
+    |[\[({]\s*\*{1,2}.*\bfor\b         # unpacking in comprehensions, 3.15
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.MULTILINE,
 )
 """Lines that a later Python may accept although the running one does not."""
+
+_NEWER_MESSAGE = re.compile(r"f-string|unpacking cannot be used in|multiple exception types")
+"""Errors of the compiler that later versions lifted."""
+
+_F_STRING = re.compile(r"""\b[rR]?[fFtT][rR]?["']""")
 
 
 def find_python_problems(before: str | None, after: str) -> list[Problem]:
@@ -40,6 +48,40 @@ def find_python_problems(before: str | None, after: str) -> list[Problem]:
     return filter_new_problems(before, _find_problems(before), after, now)
 
 
+def find_certain_python_problems(before: str | None, after: str) -> list[Problem]:
+    """Return errors of `after` that `before` did not have and that no later Python accepts.
+
+    The running Python is a witness only of what is as old as itself: where a construct of a later one is near, brackets
+    or quotes must be unbalanced as well.
+    """
+    if before is not None and len(after) > LONG and _is_sound_around_change(before, after):
+        return []
+    first = _find_first_error(after)
+    if first is None:
+        return []
+    old = _find_first_error(before) if before is not None else None
+    if old is not None and (
+        old.message == first.message or not filter_new_problems(before or "", [old], after, [first])
+    ):
+        return find_unbalanced_marks(PYTHON, before, after)
+    if _may_be_newer(first, before, after):
+        return find_unbalanced_marks(PYTHON, before, after)
+    return [first]
+
+
+def _may_be_newer(problem: Problem, before: str | None, after: str) -> bool:
+    """Return whether an error may be due to a construct of a later Python, in its line or in what changed."""
+    lines = after.split("\n")
+    line = lines[problem.line - 1] if problem.line <= len(lines) else ""
+    if _NEWER_MESSAGE.search(problem.message) or _NEWER.search(line) or _F_STRING.search(line):
+        return True
+    old, new = encode_text(before or ""), encode_text(after)
+    start, tail = measure_common_ends(old, new)
+    first = new.rfind(b"\n", 0, start) + 1
+    last = new.find(b"\n", len(new) - tail)
+    return bool(_NEWER.search(new[first : last if last >= 0 else len(new)].decode("utf-8", "replace")))
+
+
 def _find_problems(source: str) -> list[Problem]:
     """Combine the compiler's first error with the others that tree-sitter, which recovers, finds."""
     first = _find_first_error(source)
@@ -47,8 +89,10 @@ def _find_problems(source: str) -> list[Problem]:
         return []
     others = find_parse_errors(PYTHON, source)
     lines = source.split("\n")
-    if not others and first.line <= len(lines) and _NEWER.search(lines[first.line - 1]):
-        return []
+    if not others and first.line <= len(lines):
+        line = lines[first.line - 1]
+        if _NEWER.search(line) or _F_STRING.search(line):
+            return []
     return [first, *(each for each in others if each.line != first.line)]
 
 

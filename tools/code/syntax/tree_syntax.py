@@ -51,6 +51,38 @@ def find_parse_errors(language: Language, source: str) -> list[Problem]:
     return list(_iter_errors(parse_text(language, source)))
 
 
+def find_unbalanced_marks(language: Language, before: str | None, after: str) -> list[Problem]:
+    """Return the bracket or quotes that a change left unbalanced, by the tokens of the tree and by plain count.
+
+    Two witnesses, since a construct that is unknown to the grammar may hide brackets from it, or show it others. The
+    count alone proves nothing either: it includes those in strings and comments.
+    """
+    uneven = _find_uneven_marks(before or "", after)
+    if not uneven:
+        return []
+    tree = parse_text(language, after, before=before)
+    if not tree.root_node.has_error:
+        return []
+    tokens = _collect_tokens(language, tree)
+    old = _collect_tokens(language, parse_text(language, before)) if before is not None else []
+    unmatched = _find_unmatched(tokens)
+    if unmatched and unmatched.message[1] in uneven and not _find_unmatched(old):
+        return [unmatched]
+    odd = _find_odd_quotes(tokens) - _find_odd_quotes(old)
+    if any(quote[0] in uneven for quote in odd):
+        return list(_filter_changed_lines(_iter_errors(tree), before, after))
+    return []
+
+
+def _find_uneven_marks(before: str, after: str) -> set[str]:
+    """Return the brackets that a change added or removed without their counterparts, and the quotes, by count."""
+    found: set[str] = set()
+    for closing, opening in _CLOSES.items():
+        if after.count(opening) - after.count(closing) != before.count(opening) - before.count(closing):
+            found |= {opening, closing}
+    return found | {quote for quote in "\"'`" if (after.count(quote) - before.count(quote)) % 2}
+
+
 def _find_problems(language: Language, before: str | None, after: str) -> list[Problem]:
     if language.name in LOOSE and before is not None and _has_same_marks(before, after):
         return []

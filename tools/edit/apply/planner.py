@@ -246,8 +246,8 @@ class _Planner:
             raise ChangeRefused(Problem(path=path, text="is a folder", folder=True))
         state = self._get_state(path)
         if state.text and state.text != change.content and (change.new or not self._known(path)):
-            unread = "" if change.new else " and was not read"
-            text = f"exists{unread}: a new file does not replace it. Edit a part of it, or remove it first"
+            why = "the edit makes a new file: remove" if change.new else "was not read: read"
+            text = f"exists and {why} it first, or edit a part of it"
             raise ChangeRefused(Problem(path=path, text=text))
         if state.text is not None:
             self._require_text(state)

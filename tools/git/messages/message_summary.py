@@ -82,20 +82,32 @@ def compose_message(change: Change, style: Style, ticket: str = "") -> str:
 
 
 def diff_symbols(change: Change, file: File) -> SymbolChanges:
-    """Return the symbols of a file that a change touches; none for a language without a grammar."""
+    """Return the symbols of a file that a change touches; none for a language without a grammar.
+
+    A text that its grammar cannot parse wholly hides symbols that it has: what only the other side shows is then no
+    removal, and an addition only if its first line is new.
+    """
+    from tools.code.languages import can_parse
     from tools.code.symbols import list_definitions
 
     sides = []
-    for blob in (file.old, file.new):
-        text = change.read_text(blob)
+    heads: dict[str, str] = {}
+    texts = [change.read_text(blob) for blob in (file.old, file.new)]
+    for text in texts:
         lines = text.split("\n")
         found: dict[str, str] = {}
         for each in list_definitions(file.path, text) if text else ():
             found.setdefault(each.name, "\n".join(lines[each.first - 1 : each.last]))
+            heads[each.name] = lines[each.own_first - 1].strip()
         sides.append(found)
     old, new = sides
     added = [name for name in new if name not in old]
     removed = [name for name in old if name not in new]
+    if added and not can_parse(file.path, texts[0]):
+        known = {line.strip() for line in texts[0].split("\n")}
+        added = [name for name in added if heads[name] not in known]
+    if removed and texts[1] and not can_parse(file.path, texts[1]):
+        removed = []
     changed = [name for name in new if name in old and new[name] != old[name]]
     # A class changes with its methods: the methods are more specific.
     inner = {name.rpartition(".")[0] for name in (*changed, *added, *removed)}

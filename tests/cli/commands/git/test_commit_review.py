@@ -196,3 +196,28 @@ def test_no_branch_is_made_in_the_middle_of_a_rebase(repo: Repo, tmp_path: Path,
     assert result.code == 13, result.err
     assert repo.git("branch", "--format=%(refname:short)").splitlines()[1:] == ["main"]
     assert (repo.head(), repo.git("branch", "--show-current")) == (start, "")
+
+
+NEWER = {
+    "a.py": 'class A[T = int]:\n    x: T\n\n\nname = t"Hello {x}"\n',
+    "a.ts": "export function f() {\n  using file = open('a');\n  return file;\n}\n",
+    "A.cs": "class A\n{\n    public string Name { get; set => field = value; }\n}\n",
+    "A.java": "void main() {\n    IO.println(1);\n}\n",
+    "a.php": "<?php\n$x = ' a ' |> trim(...);\n",
+}
+
+
+@pytest.mark.slow
+def test_newer_syntax_passes_the_review_and_the_hook_and_a_lost_bracket_does_not(repo: Repo) -> None:
+    for name, text in NEWER.items():
+        repo.write(name, text)
+    repo.git("add", "-A")
+    done = run("review", "--staged", cwd=repo.root)
+    assert (done.code, "Remove" in done.out) == (0, False), done.out + done.err
+    assert run("hook", "install", cwd=repo.root).code == 0
+    repo.git("commit", "-qm", "Add newer syntax")
+    repo.write("a.ts", NEWER["a.ts"].replace("('a')", "('a'"))
+    repo.git("add", "-A")
+    done = run("review", "--staged", cwd=repo.root)
+    assert done.code == 1, done.out
+    assert "a.ts" in done.out

@@ -136,7 +136,7 @@ def test_a_diff_that_makes_a_new_file_replaces_none(tmp_path: Path) -> None:
     files = tree(tmp_path, a_txt="one\n")
     assert "exists and was not read" in refused(files, Create(path="a.txt", content="x\n")).problems[0].text
     made = Create(path="a.txt", content="x\n", new=True)
-    assert "exists: a new file" in refused(files, made, known=["a.txt"]).problems[0].text
+    assert "makes a new file" in refused(files, made, known=["a.txt"]).problems[0].text
     [same] = plan_changes(files, [Create(path="a.txt", content="one\n")])
     assert not same.has_changes
 

@@ -1,0 +1,80 @@
+"""Valid code is no syntax error, however new its syntax is; brackets that a change loses beside it still are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tools.code.symbols import list_definitions
+from tools.code.syntax import find_certain_problems, format_new_problems
+
+NEWEST = Path(__file__).parent / "newest"
+
+
+def read_parts() -> Iterator[tuple[str, str, str]]:
+    """The parts of all files: (name in a test, path by which the language is known, text)."""
+    for file in sorted(NEWEST.glob("*.txt")):
+        language, _, rest = file.name.partition(".")
+        for number, part in enumerate(file.read_text("utf-8").split("%% ")[1:]):
+            version, _, text = part.partition("\n")
+            yield f"{version}-{number}", f"{language}.{rest.removesuffix('.txt')}", text
+
+
+PARTS = list(read_parts())
+IDS = [name for name, _, _ in PARTS]
+
+
+@pytest.mark.parametrize(("path", "text"), [part[1:] for part in PARTS], ids=IDS)
+def test_the_newest_syntax_is_no_error(path: str, text: str) -> None:
+    assert find_certain_problems(path, None, text) == []
+    assert find_certain_problems(path, text, text + "\n" + text) == []
+    assert find_certain_problems(path, "", text) == []
+
+
+LEXED = [part for part in PARTS if part[1] not in ("kotlin.kt", "swift.swift")]
+"""Parts of languages whose grammars keep the brackets of what they do not understand."""
+
+
+@pytest.mark.parametrize(("path", "text"), [part[1:] for part in LEXED], ids=[name for name, _, _ in LEXED])
+def test_a_bracket_that_is_lost_beside_it_is_an_error(path: str, text: str) -> None:
+    assert find_certain_problems(path, text, text + "\n}\n") != []
+
+
+def test_what_no_version_accepts_is_an_error_of_python() -> None:
+    assert "'(' was never closed" in format_new_problems("a.py", "x = 1\n", "x = (1\n")
+    assert "invalid syntax" in format_new_problems("a.py", "x = 1\n", "x = = 1\n")
+    assert "expected ':'" in format_new_problems("a.py", None, "def f()\n    return 1\n")
+    newer = "class A[T = int]:\n    x = (1\n"
+    assert format_new_problems("a.py", "class A[T = int]:\n    x = 1\n", newer) != ""
+
+
+def test_a_file_of_an_older_python_is_not_blamed_for_it() -> None:
+    before = "print 'a'\n"
+    assert format_new_problems("a.py", before, before + "print 'b'\n") == ""
+
+
+FUNCTIONS = {
+    "py": "def {}():\n    return 1\n",
+    "rs": "fn {}() -> i32 {{\n    1\n}}\n",
+    "go": "func {}() int {{\n\treturn 1\n}}\n",
+    "java": "class {} {{\n    int f() {{ return 1; }}\n}}\n",
+    "cs": "class {}\n{{\n    int F() {{ return 1; }}\n}}\n",
+    "cpp": "int {}() {{\n  return 1;\n}}\n",
+    "kt": "fun {}(): Int {{\n    return 1\n}}\n",
+    "rb": "def {}\n  1\nend\n",
+    "swift": "func {}() -> Int {{\n    return 1\n}}\n",
+}
+FUNCTION = "function {}() {{\n  return 1;\n}}\n"
+
+
+@pytest.mark.parametrize(("path", "text"), [part[1:] for part in PARTS], ids=IDS)
+def test_definitions_behind_the_newest_syntax_are_found(path: str, text: str) -> None:
+    function = FUNCTIONS.get(path.partition(".")[2], FUNCTION)
+    whole = f"{text}\n{function.format('first')}\n{function.format('second')}"
+    found = {each.name: (each.first, each.last) for each in list_definitions(path, whole)}
+    length = function.count("\n")
+    start = text.count("\n") + 2
+    assert found["first"] == (start, start + length - 1)
+    assert found["second"] == (start + length + 1, start + 2 * length)
