@@ -23,6 +23,7 @@ _NEWER = re.compile(
     r"""^\s*type\s+\w+\s*[\[=\\]         # aliases of types, 3.12
     |^\s*(async\s+)?(def|class)\s+\w+\s*\[  # parameters of types, 3.12, with defaults, 3.13
     |\b[rR]?[fF][rR]?(?P<quote>["'])(?:(?!(?P=quote)).)*\{(?:(?!(?P=quote))[^}])*(?P=quote)  # quotes in f-strings, 3.12
+    |\b[rR]?[fF][rR]?(?:\"{3}|'{3})      # the same over several lines
     |\b[rR]?[tT][rR]?["']              # t-strings, 3.14
     |^\s*except\*?\s+\w[^(:]*,         # several exceptions without parentheses, 3.14
     |^\s*lazy\s+(import|from)\b        # lazy imports, 3.15
