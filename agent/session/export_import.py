@@ -12,38 +12,17 @@ from pathlib import Path
 from typing import IO, Any
 
 from agent.app_dirs import make_private_folder
-from agent.context.compression.summary import build_sections
-from agent.context.ledger.session_facts import Facts
-from agent.context.ledger.state_ledger import render_ledger
-from agent.events import (
-    Compaction,
-    Event,
-    Fork,
-    GoalEvent,
-    NewerFormat,
-    Prompt,
-    Rewind,
-    SessionStart,
-    Signal,
-    SnapshotEvent,
-    UndoEvent,
-    encode_line,
-    parse_event,
-    render_event,
-)
+from agent.events import Event, Fork, NewerFormat, encode_line, render_event
+from agent.session.foreign_log import MAX_ARTIFACT, filter_line
 from agent.session.images import FOLDER as IMAGES
 from agent.session.images import derive_image_name
 from agent.session.log import Session, read_events
-from agent.session.log_index import parse_event_id
 from sandbox.errors import Fault, UserError
 from sandbox.secrets.child_environment import redact_bytes
 
 EXPORT_FORMAT, WITH_IMAGES = 1, 2
 """Version of the export: a head, the events as in the log, the artifacts; one JSON object per line. The
 second also holds images, where there are any."""
-
-MAX_ARTIFACT = 64 << 20
-"""Largest artifact in an import, in bytes; outputs are capped at less when recorded."""
 
 MAX_DIGITS = 9
 """Digits of an artifact's number: more would not fit into a file name."""
@@ -94,10 +73,8 @@ def export_to_stream(folder: Path, to: IO[bytes]) -> None:
 def import_from_stream(source: IO[bytes], sessions: Path) -> Session:
     """Create a session below `sessions` from an export.
 
-    The export is untrusted: its system prompt and model are not taken over (a resumed session gets the
-    present ones), nor its snapshots and undo events (they name trees in another machine's store), nor its goals
-    (their check is a command), nor how its turns were made (a cluster, models, a patch to apply). Raises UserError
-    if it is no export, or one that could not be resumed.
+    The export is untrusted: see `foreign_log` for what of it is taken over. Raises UserError if it is no export, or
+    one that could not be resumed.
     """
     _check_header(source.readline())
     lines: list[bytes] = []
@@ -115,11 +92,7 @@ def import_from_stream(source: IO[bytes], sessions: Path) -> Session:
                 name, content = _parse_image(fields)
                 images[name] = content
             else:
-                event = _strip_local_state(parse_event(line))
-                if parse_event_id(event.id) != len(lines) + 1:
-                    raise ValueError(f"event {event.id!r} is out of order")
-                _check_event(event)
-                lines.append(redact_bytes(render_event(event)))
+                lines.append(filter_line(line, len(lines) + 1))
         except NewerFormat:
             raise
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -200,36 +173,6 @@ def _parse_image(fields: dict[str, Any]) -> tuple[str, bytes]:
     if name != derive_image_name(content):
         raise ValueError(f"{name[:60]!r} is no picture")
     return name, content
-
-
-def _strip_local_state(event: Event) -> Event:
-    """Return an event of another machine's session without the fields that are only valid there."""
-    if isinstance(event, SessionStart):
-        event.system = event.model = ""
-    if isinstance(event, Prompt):
-        event.strategy = None
-    if isinstance(event, SnapshotEvent | UndoEvent | GoalEvent):
-        return Signal(
-            name=event.kind, detail="of another machine", id=event.id, parent=event.parent, time=event.time
-        )
-    return event
-
-
-def _check_event(event: Event) -> None:
-    """Raise ValueError, TypeError or AttributeError if resuming the session would fail on the event."""
-    named: list[str] = []
-    if isinstance(event, Rewind):
-        named = [event.to]
-    elif isinstance(event, Compaction):
-        named = [*event.masked, *(each for fold in event.folds for each in (fold.first, fold.last))]
-        facts, known = Facts(), Facts().as_data()
-        if any(type(event.state[key]) is not type(known[key]) for key in event.state.keys() & known.keys()):
-            raise ValueError(f"event {event.id!r} holds facts of another form")
-        facts.load(event.state)
-        build_sections(facts)
-        render_ledger(facts, shortened=True)
-    if not all(1 <= parse_event_id(each) < parse_event_id(event.id) for each in named):
-        raise ValueError(f"event {event.id!r} names one that is not before it")
 
 
 def _write_file(path: Path, content: bytes) -> None:

@@ -7,8 +7,10 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from agent.events import SessionStart, parse_event
+from agent.session.foreign_log import copy_foreign_session
 from sandbox.fs.regular_file import MANIFEST, read_start
 
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}", re.ASCII)
@@ -21,9 +23,9 @@ def is_session_id(text: str) -> bool:
 
 
 def take_sessions(received: Path, sessions: Path, root: str, started_by: str | None) -> list[str]:
-    """Move a session, and those that it started, to the folder of all sessions; return their ids. Blocking.
+    """Take a session, and those that it started, to the folder of all sessions; return their ids. Blocking.
 
-    received: a private folder with what came, which is not trusted: nothing but folders of regular files is taken
+    received: a private folder with what came, which is not trusted: of each session what `foreign_log` lets through
     root: id of the session, "" for any one; started_by: id of the session that must have started it
     """
     known = {each.name for each in sessions.iterdir()}  # one under such a name would have descendants, too
@@ -31,7 +33,7 @@ def take_sessions(received: Path, sessions: Path, root: str, started_by: str | N
     wanted = {each for each, by in starters.items() if by == started_by and root in ("", each)}
     while more := {each for each, by in starters.items() if by in wanted} - wanted:
         wanted |= more
-    return [each for each in sorted(wanted) if _move_folder(received / each, sessions / each)]
+    return [each for each in sorted(wanted) if _take_folder(received / each, sessions / each)]
 
 
 def _list_starters(received: Path) -> Iterator[tuple[str, str | None]]:
@@ -57,16 +59,19 @@ def _is_plain_folder(folder: Path) -> bool:
     return all(stat.S_ISDIR(each) or stat.S_ISREG(each) for each in modes)
 
 
-def _move_folder(folder: Path, target: Path) -> bool:
-    """Move a folder to a name that is free; return whether it was."""
-    try:
-        target.mkdir(mode=0o700)  # a rename would replace a file
-    except OSError:
-        return False
-    try:
-        folder.rename(target)
-    except OSError:
-        with suppress(OSError):
-            target.rmdir()
-        return False
+def _take_folder(folder: Path, target: Path) -> bool:
+    """Copy what is taken over of a session's folder to a name that is free; return whether it was."""
+    with TemporaryDirectory(dir=target.parent, prefix=".taken-") as making:
+        copy = Path(making, folder.name)
+        try:
+            copy_foreign_session(folder, copy)
+            target.mkdir(mode=0o700)  # a rename would replace a file
+        except OSError:
+            return False
+        try:
+            copy.rename(target)
+        except OSError:
+            with suppress(OSError):
+                target.rmdir()
+            return False
     return True

@@ -20,6 +20,7 @@ def write_session(folder: Path, started_by: str | None, session: str = "") -> Pa
         mode="full",
         version="1",
         started_by=started_by,
+        id="e1",
     )
     (folder / "log.jsonl").write_bytes(render_event(start))
     return folder
@@ -45,7 +46,7 @@ def test_only_the_child_and_its_descendants_are_taken(tmp_path: Path) -> None:
     assert {each.name for each in sessions.iterdir()} == {PARENT, OWN, BELOW, TAKEN}
     assert (sessions / PARENT / "log.jsonl").read_bytes() == before
     assert (sessions / TAKEN).read_text() == "was there before\n"
-    assert (sessions / OWN / "artifacts").is_dir()
+    assert [each.name for each in (sessions / OWN).iterdir()] == ["log.jsonl"], "an empty folder says nothing"
     assert take_sessions(tmp_path / "nothing", sessions, OWN, PARENT) == []
     assert take_sessions(received, sessions, "", None) == [FREE], "a trial that told no session"
 
