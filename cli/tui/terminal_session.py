@@ -59,11 +59,12 @@ def run_conversations(opening: Opening, session: str) -> int:
     Raises UserError for a session that cannot be opened, after the prompt was erased.
     """
     from cli.output.style.theme import choose_theme
+    from sandbox.process.bounded_end import run_loop
 
     choose_theme(opening.terminal.theme)
     following: str | None = session
     while following is not None:
-        following = asyncio.run(_run_conversation(opening, following))
+        following = run_loop(_run_conversation(opening, following))
     return 0
 
 

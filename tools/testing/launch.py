@@ -24,6 +24,9 @@ LISTING = "tests are listed"
 SUITE_NAMES = "names of the suite"
 """Fact of a workspace: names of the tests that passed, and of those that were skipped, in the last whole run."""
 
+LONGEST_LINE = 1 << 20
+"""Bytes of a line that is parsed as one: an output without line ends would be one of megabytes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedRun:
@@ -53,7 +56,7 @@ class FinishedRun:
             return
         seen = 0
         with self.full_output.open("rb") as file:
-            for line in file:
+            while line := file.readline(LONGEST_LINE):
                 seen += len(line)
                 if seen > MAX_REPORT:
                     return

@@ -138,9 +138,9 @@ def run_migration(folder: Path, order: _Order, flags: Mapping[str, Any], *, comm
 
 
 def _run(invocation: Invocation, order: _Order) -> int:
-    import asyncio
+    from sandbox.process.bounded_end import run_loop
 
-    return asyncio.run(_migrate(invocation, order))
+    return run_loop(_migrate(invocation, order))
 
 
 async def _migrate(invocation: Invocation, order: _Order) -> int:

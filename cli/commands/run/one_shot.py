@@ -82,10 +82,9 @@ def run_driven(
     requirements: Path | None = None,
 ) -> int:
     """Run a session driven by lines on standard input. Returns the exit code of the last turn."""
-    import asyncio
-
     from cli.commands.run.final_event import run_with_final_event
     from cli.invocation import Invocation
+    from sandbox.process.bounded_end import run_loop
 
     if output != "stream-json":
         raise UserError(Fault.USAGE, "--input stream-json needs --output stream-json", "Give both.")
@@ -98,7 +97,7 @@ def run_driven(
         attended=True,
         requirements=requirements,
     )
-    return run_with_final_event(output, lambda: asyncio.run(_drive_session(invocation)))
+    return run_with_final_event(output, lambda: run_loop(_drive_session(invocation)))
 
 
 async def _drive_session(invocation: Invocation) -> int:
