@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 from agent.exit_codes import BY_FAULT, Exit
 from agent.monitor.answers import TurnEnd
 from agent.strategy.candidate import Candidate, describe_candidate
 from agent.strategy.leader_comparison import compare_leaders
 from agent.strategy.ranking import rank_candidates
+from agent.strategy.refinement import Refinement
 from agent.strategy.strategy_turn import StrategyTurn
 from sandbox.errors import UserError
 
-IsRight = Callable[[Candidate], Awaitable[bool]]
-"""Returns whether nothing fails with a candidate."""
-
 
 async def apply_best(
-    turn: StrategyTurn, candidates: Sequence[Candidate], is_right: IsRight | None = None
+    turn: StrategyTurn, candidates: Sequence[Candidate], refinement: Refinement | None = None
 ) -> TurnEnd:
     """Choose by what ran and by further evidence, bring the change into the workspace, and end the turn.
 
-    is_right: asked for the best one, where failing tests are the task: what is not right is said to be not achieved
+    A change that nothing may rest on is left in its attempt. refinement: asked about the best one, where failing tests
+    are the task: what is not right is said to be not achieved, and what mends none of them is not brought back
     """
     candidates = [each for each in candidates if not each.is_refused]
     if not candidates:
@@ -30,13 +29,25 @@ async def apply_best(
     ranking = rank_candidates(candidates)
     if not ranking.best.patch:
         return await finish_unchanged(turn, candidates)
-    best = turn.find_choice(candidates) or turn.choose(await compare_leaders(turn, ranking))
+    chosen = turn.find_choice(candidates)
+    if chosen is None:
+        ranking = await compare_leaders(turn, ranking)
+    best = chosen or ranking.best
+    why = best.objection or (await refinement.explain_worthless(best) if refinement is not None else "")
+    if why:
+        told = f"No attempt is applied. The best one is attempt {best.attempt}, but {why}."
+        kept = f"It is kept: patchwright attempts show {best.attempt}"
+        return await turn.finish(f"{told}\n{kept}\n\n{best.report}".strip(), "not achieved")
+    if chosen is None:
+        turn.choose(ranking)
     applied = await turn.apply(best)
     if applied is not None and applied.failed:
         return await turn.finish(
             f"The best attempt could not be brought back: {applied.text}", "not achieved"
         )
-    achieved = best.exit_code != Exit.NOT_ACHIEVED and (is_right is None or await is_right(best))
+    achieved = best.exit_code != Exit.NOT_ACHIEVED and (
+        refinement is None or await refinement.diagnose(best) is None
+    )
     return await turn.finish(best.report, "done" if achieved else "not achieved")
 
 

@@ -11,6 +11,9 @@ from agent.exit_codes import Exit
 from agent.verify.verdict import Verdict
 from tools.core.text import format_count
 
+GUARD = "weakened-tests"
+"""Name of the verifier whose failing verdict makes the tests of an attempt worth nothing."""
+
 SURPLUS = "not needed any more"
 """Beginning of the report of an attempt that was cancelled since others are enough."""
 
@@ -52,6 +55,15 @@ class Candidate:
     def is_refused(self) -> bool:
         """Whether the budget did not pay for its start."""
         return not self.child and self.exit_code == Exit.LIMIT
+
+    @property
+    def objection(self) -> str:
+        """Why nothing may rest on it, whatever the tests say: it weakens them or gets round them; "" if it does not."""
+        for each in self.verdicts:
+            if each.name == GUARD and each.is_failure:
+                first = next(iter(each.detail.strip().splitlines()), "")
+                return f"it makes tests pass without mending the code: {first.strip()}"
+        return f"it weakens {format_count(self.weakened_tests, 'test')}" if self.weakened_tests else ""
 
     def count_tests(self, kind: str) -> int:
         """Return how many tests "passed", "failed", were "skipped" … at its end, if known."""

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from agent.exit_codes import Exit
 from tools.core.text import join_names
 from tools.testing.failure_signature import FailureSignature, collect_signatures
+from tools.testing.run_comparison import describe_loss
 
 FailureClass = Literal[
     "does not parse",
@@ -82,6 +83,7 @@ class FailureEvidence:
     report: last run of the suite with its change, as in `Verification.report`; before: the same without the change
     files: that it changed; modules: names of the project's own modules and packages at its root
     known: signatures of the failures of earlier attempts of the same line of work
+    objection: why its tests prove nothing, "" if they do
     """
 
     exit_code: int
@@ -91,6 +93,7 @@ class FailureEvidence:
     modules: Collection[str] = ()
     known: Sequence[frozenset[FailureSignature]] = ()
     root: Path = Path("/")
+    objection: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +171,14 @@ def _find_no_change(found: FailureEvidence, runs: _Runs) -> str:
     return "" if found.files or found.report else "it changed no file"
 
 
+def _find_objection(found: FailureEvidence, runs: _Runs) -> str:
+    return found.objection
+
+
+def _find_lost_tests(found: FailureEvidence, runs: _Runs) -> str:
+    return describe_loss(found.before, found.report) if found.before and found.report else ""
+
+
 def _find_parse_error(found: FailureEvidence, runs: _Runs) -> str:
     return _find_text(runs, _PARSE)
 
@@ -205,11 +216,13 @@ _STAGES: Sequence[tuple[FailureClass, Callable[[FailureEvidence, _Runs], str]]] 
     ("environment", _find_obstacle),
     ("cut off", _find_cut),
     ("wrong approach", _find_no_change),
+    ("wrong approach", _find_objection),
     ("does not parse", _find_parse_error),
     ("does not import", _find_import_error),
     ("wrong approach", _find_repeat),
     ("wrong place", _find_unmoved),
     ("broke others", _find_broken),
+    ("broke others", _find_lost_tests),
     ("wrong behaviour", _find_misbehaviour),
 )
 """What each class is seen by, in the order in which a change meets it."""

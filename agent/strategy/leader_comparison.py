@@ -73,7 +73,7 @@ async def _select(turn: StrategyTurn, candidates: Sequence[Candidate], judge: Pa
 
     patches = [turn.read_patch(each).decode("utf-8", "surrogateescape") for each in candidates]
     # A test that a patch weakens is restored for another run; otherwise each attempt's own run is the evidence.
-    is_known = not any(each.weakened_tests for each in candidates)
+    is_known = not any(each.objection for each in candidates)
     at = turn.runtime.workspace
     task = PatchTask(
         text=turn.prompt,

@@ -61,7 +61,7 @@ def _compute_sort_key(candidate: Candidate, expected: int) -> tuple[int, ...]:
     return (
         not candidate.patch,
         _TIERS.get(Exit(candidate.exit_code), 3),
-        candidate.weakened_tests > 0,
+        bool(candidate.objection),
         candidate.count_tests("failed"),
         sum(map(candidate.count_tests, _LEFT_OUT)),
         max(0, expected - candidate.count_tests("passed")),

@@ -24,6 +24,7 @@ from agent.strategy.failure_classes import (
     Remedy,
     classify_failure,
 )
+from agent.strategy.search.progress import LOADED, measure_progress
 from agent.strategy.strategy_turn import StrategyTurn
 from sandbox.secrets.child_environment import redact
 from tools.core.text import clip, join_names
@@ -118,9 +119,8 @@ class Refinement:
             candidate.exit_code == Exit.TESTS_FAIL  # its own check may not know that they are old
             and bool(self._excused)
             and report.get("outcome") == "failed"
-            and not candidate.weakened_tests
         )
-        passes = ended_well and candidate.patch and not report.get("failures")
+        passes = ended_well and candidate.patch and not report.get("failures") and not candidate.objection
         if passes and (report or not before.get("failures")):
             return None
         return classify_failure(
@@ -132,16 +132,23 @@ class Refinement:
                 modules=_list_modules(workspace.root, candidate.files),
                 known=[each.failure.signatures for each in line],
                 root=workspace.root,
+                objection=candidate.objection,
             )
         )
 
-    async def is_right(self, candidate: Candidate) -> bool:
-        """Whether nothing fails with a candidate; see `IsRight`."""
-        return await self.diagnose(candidate) is None
+    async def explain_worthless(self, candidate: Candidate) -> str:
+        """Return why a candidate is not worth bringing back, "" if it is: it mends none of the tests that fail."""
+        before = await self.read_base_report()
+        failure = await self.diagnose(candidate)
+        if failure is None or not before.get("failures"):
+            return ""
+        report = await asyncio.to_thread(self.read_report, candidate)
+        value = measure_progress(candidate, failure, before, report)
+        return "" if value > LOADED else f"it mends no failing test: {failure.evidence}"
 
     async def is_solved(self, candidate: Candidate) -> bool:
         """Whether tests that failed without the change pass with it, and all others: one pass was enough."""
-        if candidate.weakened_tests or not (await self.read_base_report()).get("failures"):
+        if candidate.objection or not (await self.read_base_report()).get("failures"):
             return False
         return await self.diagnose(candidate) is None
 

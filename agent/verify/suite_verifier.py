@@ -119,7 +119,20 @@ class SuiteVerifier:
         if judged.outcome == "failed":
             return judged
         lost = await self._find_lost_tests(report, self.baseline)
-        return _blame_lost_tests(judged, lost) if lost else await self._check_scope(judged, report)
+        if lost:
+            return _blame_lost_tests(judged, lost)
+        if self._should_make_tests_pass(claim.prompt) and (found := await self._find_keyed_answers()):
+            return Verification(outcome="failed", detail=f"{found}; {judged.detail}", report=judged.report)
+        return await self._check_scope(judged, report)
+
+    async def _find_keyed_answers(self) -> str:
+        """Return a sentence about a function that knows the tests' inputs only, "" if there is none."""
+        texts = self.weakened_tests.read_changed_texts()
+        if not any(path.endswith(".py") for path in texts):
+            return ""
+        from agent.verify.gaming.keyed_answers import find_keyed_answers
+
+        return await find_keyed_answers(self.workspace, texts)
 
     async def _check_scope(self, judged: Verification, report: Mapping[str, Any]) -> Verification:
         """Return the verification as unverified if no test of a changed package ran, or of one that depends on it."""

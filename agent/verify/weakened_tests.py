@@ -131,6 +131,11 @@ class WeakenedTests:
         gone = path in self._workspace.changes and read_current_content(self._workspace, path) is None
         return gone and read_request(self._prompts).removal
 
+    def read_changed_texts(self) -> dict[str, tuple[str | None, str | None]]:
+        """Return the texts of the turn's changed files before and after, by path; None for no file."""
+        sides = self._read_sides()
+        return {path: (_decode(before), _decode(after)) for path, (before, after) in sides.items()}
+
     def find_weakened_tests(self) -> list[Finding]:
         """Return the signs that change an outcome, [] if the turn's prompts ask for what they show."""
         return [each for each in self.find_signs() if each.severity == "error"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,13 +58,33 @@ def start_cluster(env: Mapping[str, str], nodes: int = 2) -> Iterator[Any]:
         time.sleep(0.05)
 
 
+def kill_node(cluster: Any, node: str) -> None:
+    """End a node as a machine ends that loses its power: all its processes at once, those of its workers included.
+
+    Ray itself asks a node to end and waits for a second, in which a trial on a quiet machine ends well.
+    """
+    found = next(each for each in cluster.worker_nodes if each.node_id == node)
+    own = [each.process.pid for kind in found.all_processes.values() for each in kind]
+    for pid in [*own, *(each for one in own for each in list_descendants(one))]:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    cluster.remove_node(found, allow_graceful=False)
+
+
+def kill_trial_actors() -> None:
+    """Kill all processes of Ray that run trials."""
+    for pid in list_trial_actors():
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
 def list_trial_actors() -> list[int]:
     """Return the processes of Ray that run trials."""
     return [each for each in list_descendants() if read_command(each).startswith(b"ray::TrialActor")]
 
 
-def list_descendants() -> list[int]:
-    """Return all processes below this one."""
+def list_descendants(root: int | None = None) -> list[int]:
+    """Return all processes below one, by default this one."""
     parents: dict[int, int] = {}
     for each in Path("/proc").iterdir():
         if each.name.isdecimal():
@@ -73,7 +94,7 @@ def list_descendants() -> list[int]:
                 continue
             if fields[0] != "Z":
                 parents[int(each.name)] = int(fields[1])
-    found = [os.getpid()]
+    found = [root or os.getpid()]
     for pid in found:
         found += [each for each, parent in parents.items() if parent == pid]
     return found[1:]

@@ -26,6 +26,7 @@ from agent.events import (
 )
 from agent.session.log import read_events
 from agent.strategy.candidate import Candidate, read_verdict
+from agent.strategy.search.progress import list_failing_tests
 from agent.strategy.strategy_settings import CHOSEN_STRATEGY
 from agent.verify.verdict import Verdict
 from sandbox.errors import Fault, UserError
@@ -282,14 +283,12 @@ class AttemptTree:
         if not report:
             return None
         after = list_failing_tests(report)
-        if report.get("outcome") != "passed" and not after:  # it did not run: nothing is known
-            return None
-        return len(self.failing - after), len(after - self.failing)
-
-
-def list_failing_tests(report: Mapping[str, Any]) -> frozenset[str]:
-    """Return the ids of the failing tests that a report names."""
-    return frozenset(str(each.get("id")) for each in report.get("failures", ()) if isinstance(each, dict))
+        if report.get("outcome") != "passed" and not (after and report.get("outcome") == "failed"):
+            return None  # it did not run, or could not be collected: nothing is known
+        mended = self.failing - after
+        if passed := report.get("passed_tests"):
+            mended &= frozenset(passed)
+        return len(mended), len(after - self.failing)
 
 
 def read_last_report(sessions: Path, child: str) -> Mapping[str, Any]:

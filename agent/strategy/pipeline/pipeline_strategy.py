@@ -59,7 +59,7 @@ class Pipeline:
         again = await build_retry_prompt(refinement, made, at_first + 1) if is_open else None
         if again is not None:
             made += await self._ask_patches(turn, base, range(at_first + 1, most + 1), again, find_stop)
-        return await apply_best(turn, made, refinement.is_right)
+        return await apply_best(turn, made, refinement)
 
     @property
     def _differ(self) -> bool:

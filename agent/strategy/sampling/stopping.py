@@ -124,7 +124,7 @@ def read_outcome(candidate: Candidate, patch: bytes, failing: frozenset[str] = f
     that fails, which tests did. failing: their ids, none where no report names them
     """
     lines = [line.rstrip() for line in patch.splitlines() if line[:1] in (b"+", b"-") and line[1:].strip()]
-    passes = bool(candidate.patch) and candidate.exit_code == 0 and not candidate.weakened_tests
+    passes = bool(candidate.patch) and candidate.exit_code == 0 and not candidate.objection
     same = tuple(lines)
     return Outcome(
         behaviour=same if passes or not same else failing or candidate.verification or same, passes=passes

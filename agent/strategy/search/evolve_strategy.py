@@ -38,7 +38,7 @@ class Evolve:
         evolution = Evolution(work)
         while not work.is_over and await evolution.make_round():
             pass
-        return await apply_best(turn, work.candidates, work.refinement.is_right)
+        return await apply_best(turn, work.candidates, work.refinement)
 
 
 class Evolution(Generic[P]):

@@ -7,6 +7,7 @@ from typing import Any
 
 from agent.strategy.candidate import Candidate
 from agent.strategy.failure_classes import Failure
+from tools.testing.run_comparison import count_lost_tests
 
 LOADED, UNLOADED, UNPARSED = 0.2, 0.1, 0.05
 """Values of a change with which the tests run, cannot be loaded, or do not parse."""
@@ -22,7 +23,7 @@ def measure_progress(
 
     before, after: reports of the suite without the change and with it
     """
-    if not candidate.patch:
+    if not candidate.patch or candidate.objection:
         return 0.0
     if failure is None:
         return 1.0
@@ -34,13 +35,42 @@ def measure_progress(
 
 
 def measure_report(before: Mapping[str, Any], after: Mapping[str, Any]) -> float:
-    """Return the value of a state with which the tests ran: what it mended, less what it broke."""
-    old = {str(each.get("id")) for each in before.get("failures", ())}
-    now = {str(each.get("id")) for each in after.get("failures", ())}
+    """Return the value of a state with which the tests ran: what it mended, less what it broke.
+
+    A test that passed before and does not run any more is broken.
+    """
+    if not _has_run(after):
+        return UNLOADED
+    old, now = list_failing_tests(before), list_failing_tests(after)
     passing = int(before.get("passed") or 0)
-    mended = len(old - now) / len(old) if old else 0.0
-    broken = len(now - old) / (passing or len(now) or 1)
-    return LOADED + PARTIAL * mended - BROKEN * min(1.0, broken)
+    mended = list_mended_tests(before, after)
+    lost = max(0, count_lost_tests(before, after) - len(old - now - mended))
+    broken = (len(now - old) + lost) / (passing or len(now) or 1)
+    return LOADED + PARTIAL * (len(mended) / len(old) if old else 0.0) - BROKEN * min(1.0, broken)
+
+
+def list_mended_tests(before: Mapping[str, Any], after: Mapping[str, Any]) -> frozenset[str]:
+    """Return the tests that failed and pass now: one that does not run any more is not mended.
+
+    Where the tests that pass are not named, none counts if some do not run any more.
+    """
+    if not _has_run(after):
+        return frozenset()
+    gone = list_failing_tests(before) - list_failing_tests(after)
+    passed = after.get("passed_tests")
+    if passed:
+        return gone & frozenset(passed)
+    return frozenset() if count_lost_tests(before, after) else gone
+
+
+def list_failing_tests(report: Mapping[str, Any]) -> frozenset[str]:
+    """Return the ids of the failing tests that a report names."""
+    return frozenset(str(each.get("id")) for each in report.get("failures", ()) if isinstance(each, dict))
+
+
+def _has_run(report: Mapping[str, Any]) -> bool:
+    """Return whether the tests could be collected and ended."""
+    return report.get("outcome", "failed") in ("passed", "failed")
 
 
 def find_best_run(reports: Sequence[Mapping[str, Any]], before: Mapping[str, Any]) -> int:

@@ -13,7 +13,12 @@ from typing import Any, Generic, TypeVar
 
 from agent.strategy.candidate import Candidate
 from agent.strategy.refinement import Step
-from agent.strategy.search.progress import has_progress, measure_progress, measure_report
+from agent.strategy.search.progress import (
+    has_progress,
+    list_mended_tests,
+    measure_progress,
+    measure_report,
+)
 
 AT_ONCE = 2
 """Attempts of one round. Fixed, so that a resumed turn makes the same ones wherever it runs."""
@@ -46,6 +51,7 @@ class SearchRecord(ABC, Generic[P]):
     is_deterministic: bool = False
     _last: int = 0
     _merges: set[int] = field(default_factory=set)
+    _mended: dict[int, frozenset[str]] = field(default_factory=dict)
 
     @property
     def asked_attempts(self) -> int:
@@ -115,6 +121,9 @@ class SearchRecord(ABC, Generic[P]):
         if step is not None:
             self.steps[candidate.attempt] = step
         self.candidates.append(candidate)
+        if step is not None:
+            ran = step.earlier.report if step.earlier is not None else after
+            self._mended[candidate.attempt] = list_mended_tests(self.before, ran)
         if step is not None and step.earlier is not None:
             value = measure_report(self.before, step.earlier.report)
         else:
@@ -151,6 +160,6 @@ class SearchRecord(ABC, Generic[P]):
     def list_mended(self, number: int) -> set[str]:
         """Return the tests that failed without an attempt's change and pass with it, as far as they ran."""
         step = self.steps.get(number)
-        if step is None or step.failure.kind not in _RAN:
+        if step is None or step.failure.kind not in _RAN or step.candidate.objection:
             return set()
-        return {str(each.get("id")) for each in self.before.get("failures", ())} - self.list_failing(number)
+        return set(self._mended.get(number, ()))

@@ -294,7 +294,7 @@ class SearchWork(SearchRecord[Plan]):
     def _find_earlier_state(self, candidate: Candidate) -> EarlierState | None:
         """Return the state that a candidate's last steps broke; None if its end is as good. Blocking."""
         kept = self._kept.get(candidate.attempt) or find_kept_patch(candidate.verdicts)
-        if not kept or not candidate.child:
+        if not kept or not candidate.child or candidate.objection:
             return None
         events = self._read_log(candidate)
         return find_earlier_state(events, self.before, self.refinement.leave_out_excused, kept)

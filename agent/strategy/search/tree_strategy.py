@@ -31,7 +31,7 @@ class TreeSearch:
         tree = SearchTree()
         while not work.is_over and await make_round(work, tree):
             pass
-        return await apply_best(turn, work.candidates, work.refinement.is_right)
+        return await apply_best(turn, work.candidates, work.refinement)
 
 
 async def make_round(work: SearchRecord[P], tree: SearchTree) -> int:

@@ -12,7 +12,6 @@ from agent.verify.select.patch_text import PatchFile, build_patch_file
 from agent.verify.verdict import Verdict
 from sandbox.fs.private_files import create_private_folder
 from sandbox.fs.transaction.transactions import Transactions
-from tools.core.text import format_count
 from tools.core.workspace import Workspace
 from tools.edit.apply.edit_plan import PlannedFile, PlanRefused, build_writes
 from tools.edit.apply.planner import plan_changes
@@ -22,6 +21,7 @@ from tools.lint.checks.finding import Finding
 from tools.lint.gaming.detection import find_signs
 from tools.lint.gaming.file_changes import ChangeSet, FileChange, find_role
 from tools.testing.report import TestReport
+from tools.testing.run_comparison import describe_loss
 from tools.testing.suite_run import run_copy
 
 
@@ -62,11 +62,14 @@ class PatchTrial:
         if self.report is None or self.report.outcome in ("no-tests", "no-runner"):
             return Verdict(outcome="unknown", evidence="executed", name="suite", detail="no tests ran")
         outcome = self.report.outcome
-        missing = (baseline.passed if baseline is not None else 0) - self.report.passed
         detail = f"{self.report.passed} passed, {self.failures} failed"
-        if outcome == "passed" and missing > 0 and not self.report.failed:
-            lost = f"{detail}; {format_count(missing, 'test')} that passed before did not run"
-            return Verdict(outcome="fail", evidence="executed", name="suite", detail=lost)
+        lost = describe_loss(baseline.as_data(), self.report.as_data()) if baseline is not None else ""
+        if outcome == "passed" and lost:
+            return Verdict(outcome="fail", evidence="executed", name="suite", detail=f"{detail}; {lost}")
+        around = [each for each in self.weakened if find_role(each.path) == "product"]
+        if outcome == "passed" and around:  # signs in tests and their setup were taken back before the run
+            told = f"{detail}, but {around[0].path}:{around[0].line}: {around[0].message}"
+            return Verdict(outcome="fail", evidence="executed", name="suite", detail=told)
         if outcome == "passed":
             return Verdict(outcome="pass", evidence="executed", name="suite", detail=detail)
         if outcome in ("timeout", "broken"):

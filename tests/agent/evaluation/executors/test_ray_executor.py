@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import os
-import signal
 import socket
 import sys
 import time
@@ -35,7 +33,15 @@ from sandbox.errors import UserError
 from tests.agent.evaluation.runs.test_run_suite import PRICED, make_variants, plan_run
 from tests.support.evaluation_trials import make_home, make_task, write_script
 from tests.support.loopback import Loopback
-from tests.support.ray_cluster import NODE, list_descendants, list_trial_actors, read_command, start_cluster
+from tests.support.ray_cluster import (
+    NODE,
+    kill_node,
+    kill_trial_actors,
+    list_descendants,
+    list_trial_actors,
+    read_command,
+    start_cluster,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -128,9 +134,9 @@ def test_a_killed_worker_and_a_killed_node_cost_no_result(cluster: Any, tmp_path
 
     def kill(host: Any) -> None:
         if executor.deaths:
-            os.kill(list_trial_actors()[0], signal.SIGKILL)
+            kill_trial_actors()  # the one that spends is among them; another one may have ended its trial
         else:
-            cluster.remove_node(next(each for each in cluster.worker_nodes if each.node_id == host.node.id))
+            kill_node(cluster, host.node.id)
 
     executor.kill = kill
     progress = run_on(executor, plan, store, tmp_path)

@@ -12,6 +12,7 @@ from agent.events import (
     AttemptEvent,
     CandidateEvent,
     ChildEvent,
+    ChoiceEvent,
     Event,
     GuidanceEvent,
     MessageEvent,
@@ -150,11 +151,23 @@ def test_where_no_test_fails_one_reply_holds_all_but_the_last(tmp_path: Path) ->
     assert "sum(prices) + 0" in shop.repo.show("cart.py")
 
 
-def test_a_best_patch_that_mends_nothing_is_not_committed(shop: Story, tmp_path: Path) -> None:
+LITERAL = RIGHT.replace(
+    "return sum(prices)", "if prices == [1, 2]:\n        return 3\n    return -sum(prices)"
+)
+
+
+@pytest.mark.parametrize(
+    ("patch", "why"), [(WRONG, "it mends no failing test"), (LITERAL, "without mending the code: cart.py:2")]
+)
+def test_a_best_patch_that_mends_nothing_is_not_applied(
+    shop: Story, tmp_path: Path, patch: str, why: str
+) -> None:
     before = shop.repo.head()
-    model = script(tmp_path, answer({"text": WRONG}))
+    model = script(tmp_path, answer({"text": patch}, {"text": "That is all.", "repeat": 3}))
     end = tell_story(shop, model, StrategySettings(name="pipeline", attempts=1))
-    assert (end.outcome, end.files) == ("tests-fail", ["cart.py"])
+    assert (end.outcome, end.files) == ("tests-fail", [])
+    assert why in end.summary
+    assert read_events_of(shop, ChoiceEvent) == []
     assert shop.repo.head() == before
 
 
