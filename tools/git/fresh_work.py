@@ -16,12 +16,16 @@ from pathlib import Path
 from sandbox.errors import UserError
 from sandbox.fs.repository import find_root
 from tools.git.git_process import Git
+from tools.git.worktrees import SNAPSHOT_EMAIL
 
 FRESH_SECONDS = 14 * 24 * 3600
 """Two weeks: the length of a usual iteration. What is older was built upon by now."""
 
 MOST_FRESH, MOST_VERSIONS = 200, 64
 """Commits that are examined, and versions of files that are read."""
+
+UNCOMMITTED = "your change that is not committed"
+"""Phrase for work in no commit of the user's, also where it is in one that attempts begin with."""
 
 _TOKEN = re.compile(r"\w+|\S")
 _WORD = re.compile(r"\w")
@@ -45,10 +49,10 @@ def read_earlier_versions(root: Path, paths: Collection[str]) -> dict[str, list[
         return {}
     git = Git(root, alone=True)
     try:
-        wanted = [(path, f"HEAD:./{path}", "your change that is not committed") for path in names]
+        wanted = [(path, f"HEAD:./{path}", UNCOMMITTED) for path in names]
         fresh = list_fresh_commits(git)
         for commit, path in list_changes(git, names, most=MOST_FRESH, of=fresh)[:MOST_VERSIONS]:
-            wanted.append((path, f"{commit}^:./{path}", f"your commit {commit[:10]}, {fresh[commit]}"))
+            wanted.append((path, f"{commit}^:./{path}", fresh[commit]))
         texts = read_versions(git, [name for _, name, _ in wanted])
     except UserError:  # no commit yet, or a repository that git itself refuses
         return {}
@@ -72,16 +76,22 @@ def read_committed_texts(root: Path, paths: Collection[str]) -> dict[str, str]:
 
 
 def list_fresh_commits(git: Git) -> dict[str, str]:
-    """Return the ids of fresh commits, each with the reason why it is fresh."""
-    lines = git.run_text("log", f"--max-count={MOST_FRESH}", "--no-show-signature", "--format=%H %ct").split(
-        "\n"
-    )
-    since = time.time() - FRESH_SECONDS
-    dates = {commit: int(date) for commit, _, date in (line.partition(" ") for line in lines) if date}
-    fresh = {commit: f"of {_format_date(date)}" for commit, date in dates.items() if date >= since}
+    """Return the ids of fresh commits, each with a phrase that names its work."""
+    form = "--format=%H %ct %ce"
+    lines = git.run_text("log", f"--max-count={MOST_FRESH}", "--no-show-signature", form).split("\n")
+    commits = [line.split(" ", 2) for line in lines if line.count(" ") >= 2]
+    unpublished = set[str]()
     if git.run_text("for-each-ref", "--count=1", "refs/remotes"):
-        unpublished = git.run_text("rev-list", f"--max-count={MOST_FRESH}", "HEAD", "--not", "--remotes")
-        fresh |= {commit: "not pushed yet" for commit in unpublished.split("\n") if commit in dates}
+        listed = git.run_text("rev-list", f"--max-count={MOST_FRESH}", "HEAD", "--not", "--remotes")
+        unpublished = set(listed.split("\n"))
+    since, fresh = time.time() - FRESH_SECONDS, dict[str, str]()
+    for commit, date, committer in commits:
+        if committer == SNAPSHOT_EMAIL:
+            fresh[commit] = UNCOMMITTED
+        elif int(date) >= since:
+            fresh[commit] = f"your commit {commit[:10]} of {_format_date(int(date))}"
+        elif commit in unpublished:
+            fresh[commit] = f"your commit {commit[:10]}, not pushed yet"
     return fresh
 
 

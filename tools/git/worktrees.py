@@ -21,6 +21,9 @@ from tools.git.git_process import Git, GitFailed
 LINKED = (".venv", "venv", "node_modules")
 """Folders that commands need and git does not track: linked, if git ignores them, instead of rebuilt."""
 
+SNAPSHOT_EMAIL = "patchwright@localhost"
+"""Committer of the commits that hold the uncommitted files of a user; no reference has them."""
+
 _PREFIX = "patchwright-"
 
 
@@ -161,7 +164,7 @@ def commit_entries(git: Git, commit: str, source: str, paths: Iterable[str]) -> 
 
 
 def _commit_tree(git: Git, parent: str, tree: str) -> str:
-    maker = ("-c", "user.name=Patchwright", "-c", "user.email=patchwright@localhost")
+    maker = ("-c", "user.name=Patchwright", "-c", f"user.email={SNAPSHOT_EMAIL}")
     return git.run_text(
         *maker, "commit-tree", "--no-gpg-sign", "-p", parent, "-m", "What an attempt begins with", tree
     )

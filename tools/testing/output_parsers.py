@@ -24,6 +24,10 @@ _RULE = re.compile(r"^(?:={50,}|-{50,})$", re.M)
 _UNITTEST_HEAD = re.compile(r"^(FAIL|ERROR): (?P<name>\S+)(?: \((?P<where>[^)\n]*)\))?(?P<sub>.*)$", re.M)
 _UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in ", re.M)
 _UNITTEST_OK = re.compile(r"^\S.* \.\.\. ok$", re.M)
+_UNITTEST_LINE = re.compile(
+    r"^(?P<name>\w+) \((?P<where>[\w.]+)\)(?:\n[^\n]*?)? \.\.\. (?P<verdict>ok|skipped|expected failure)\b",
+    re.M,
+)
 _UNITTEST_END = re.compile(r"^(?:OK|FAILED)(?: \((?P<counts>[^)]*)\))?\s*$", re.M)
 
 
@@ -47,8 +51,11 @@ def parse_unittest(evidence: FinishedRun) -> Findings:
     # Tests skipped or broken before they began are not always counted as run (never in Python 3.12.1).
     left = sum(ran) - failed - errors - skipped - xfailed + repeated
     said = min(len(_UNITTEST_OK.findall(text)), sum(ran))
+    ended = [(_join_unittest_name(each), each["verdict"] == "ok") for each in _UNITTEST_LINE.finditer(text)]
     return Findings(
         passed=max(left, said),
+        passed_tests=tuple(name for name, is_ok in ended if is_ok),
+        skipped_tests=tuple(name for name, is_ok in ended if not is_ok),
         failed=failed,
         errors=errors,
         skipped=skipped,
@@ -56,6 +63,12 @@ def parse_unittest(evidence: FinishedRun) -> Findings:
         failures=tuple(each for each, _ in failures),
         broken=describe_unloadable(broken),
     )
+
+
+def _join_unittest_name(line: re.Match[str]) -> str:
+    """Return the dotted name: before Python 3.11 the parentheses hold only the class, since then also the method."""
+    where, name = line["where"] or "", line["name"]
+    return where if where.endswith(f".{name}") else f"{where}.{name}".strip(".")
 
 
 def _parse_unittest_failures(text: str, evidence: FinishedRun) -> list[tuple[TestFailure, bool]]:
@@ -68,8 +81,7 @@ def _parse_unittest_failures(text: str, evidence: FinishedRun) -> list[tuple[Tes
             continue
         where = match["where"] or ""
         unloadable = "_FailedTest" in where
-        # before Python 3.11 the parentheses hold only the class, since then also the method
-        name = where if where.endswith(f".{match['name']}") else f"{where}.{match['name']}".strip(".")
+        name = _join_unittest_name(match)
         if unloadable:
             name = where.partition("_FailedTest.")[2] or match["name"]
         lines = body.strip().splitlines()

@@ -6,6 +6,7 @@ are read, and which folders a run at the root takes in. `None` means that this c
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -16,8 +17,8 @@ from typing import Any
 
 from tools.testing.project_files import Project
 
-MOST_PACKAGES = 500
-"""Packages that are looked at: more are found in few repositories, which have build systems of their own."""
+MOST_PACKAGES, MOST_FOLDERS = 500, 20_000
+"""Packages, and folders looked through for them: more are in few repositories, with build systems of their own."""
 
 Covered = Callable[[Project, str, Collection[str]], Collection[str] | None]
 """Returns which of some package folders a command at the root reaches, None if that is not known."""
@@ -125,9 +126,8 @@ def _mentions(text: str, name: str, kind: Ecosystem) -> bool:
 
 
 def _list_folders(project: Project, kind: Ecosystem) -> list[str]:
-    return [each for each in _iter_folders(project.root, "", 0) if _read_manifest(project, each, kind)][
-        :MOST_PACKAGES
-    ]
+    folders = itertools.islice(_iter_folders(project.root, "", 0), MOST_FOLDERS)
+    return [each for each in folders if _read_manifest(project, each, kind)][:MOST_PACKAGES]
 
 
 _SKIPPED = frozenset(("node_modules", "target", "build", "dist", "vendor", "venv", "__pycache__"))
