@@ -36,12 +36,14 @@ class Approval(StrEnum):
     NEVER = "never"
 
 
-Reach = Literal["reads", "writes", "runs", "unknown", "leaves", "secrets"]
-"""Class of one effect of a command: reads anything but secrets; writes in the workspace; runs other code; was
-not understood; leaves the workspace or loses data irrecoverably; reads secrets."""
+Reach = Literal["reads", "vague", "writes", "runs", "unknown", "leaves", "secrets"]
+"""Class of one effect of a command: reads anything but secrets; may read secrets, since its place is not certain;
+writes in the workspace; runs other code; was not understood; leaves the workspace or loses data irrecoverably;
+reads secrets."""
 
 _INSIDE: Mapping[Reach, tuple[Permission, Permission]] = {
     "reads": ("allow", "allow"),
+    "vague": ("allow", "allow"),  # the kernel hides what may not be read
     "writes": ("allow", "allow"),
     "runs": ("ask", "allow"),
     "unknown": ("ask", "allow"),
@@ -50,6 +52,7 @@ _INSIDE: Mapping[Reach, tuple[Permission, Permission]] = {
 }
 _UNBOUND: Mapping[Reach, tuple[Permission, Permission]] = {
     **_INSIDE,
+    "vague": ("ask", "ask"),
     "runs": ("ask", "ask"),
     "unknown": ("ask", "ask"),
 }
@@ -57,6 +60,7 @@ _ANYTHING: Mapping[Reach, tuple[Permission, Permission]] = dict.fromkeys(_INSIDE
 _ONLY_READS: Mapping[Reach, tuple[Permission, Permission]] = {
     **dict.fromkeys(_INSIDE, ("deny", "deny")),
     "reads": ("allow", "allow"),
+    "vague": ("ask", "ask"),
 }
 
 COMMANDS: Mapping[tuple[Mode, bool], Mapping[Reach, tuple[Permission, Permission]]] = {
@@ -170,6 +174,11 @@ class Policy:
         bound = False  # a rule on its paths or hosts asks: no rule on the command overrides that
         for effect in segment.effects:
             reach = _classify_reach(effect, root=root, confined=confined, runs=runs)
+            if reach == "reads" and not confined and self.mode is not Mode.FULL:
+                from sandbox.policy.vague_reads import explain_vague_read
+
+                if why := explain_vague_read(effect, root, self.rules):
+                    reach, effect = "vague", replace(effect, reason=why)
             rule = self.rules.match_effect(_relativize_paths(effect, root))
             each = self._apply_rule(self._decide_reach(reach, effect, confined=confined), rule)
             bound = bound or (rule is not None and rule.verdict == "ask")
@@ -212,7 +221,7 @@ class Policy:
         reason = effect.reason or _WORDS.get(effect.kind, effect.kind)
         if verdict == "deny":
             reason = "the session is in read-only mode, and commands are not confined on this machine"
-        elif verdict == "ask" and reach in ("runs", "unknown") and not confined:
+        elif verdict == "ask" and reach in ("vague", "runs", "unknown") and not confined:
             reason = f"{reason}, and commands are not confined on this machine"
         return Decision(verdict=verdict, reason=reason)
 

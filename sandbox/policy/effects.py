@@ -19,6 +19,8 @@ class Effect:
     server_tool: for kind "mcp", the tool as `server.tool`
     call: for kind "mcp" all arguments of the tool, for kind "network" the whole address or query
     reason: the cause, as a clause; "" when the kind is sufficient
+    is_vague: a read of a place that is not known before it runs
+    glob: absolute pattern of names in one folder that such a place certainly matches, "" for anywhere
     change: what would be written, as a unified diff, for a person who is asked; "" if it is not known
     """
 
@@ -31,3 +33,5 @@ class Effect:
     call: str = ""
     reason: str = ""
     change: str = ""
+    is_vague: bool = False
+    glob: str = ""

@@ -12,7 +12,7 @@ from sandbox.policy.rules import STANDARD_FOLDERS
 from sandbox.policy.shell.commands import options
 from sandbox.policy.shell.commands.options import ParsedArguments, Spec
 from sandbox.policy.shell.commands.path_effects import NOWHERE, PathClassifier
-from sandbox.policy.shell.parsing.expansion import Arg
+from sandbox.policy.shell.parsing.expansion import Arg, make_static_arg
 from sandbox.policy.shell.parsing.syntax import parse_word_set
 
 MAX_WRAPPERS = 12
@@ -159,6 +159,10 @@ class Call:
         else:
             self._add_kinds(spec, use, args)
             self._judge_operands(spec, use, replaced)
+            if (spec.name in _WALKERS or "walks" in replaced) and len(use.operands) < 2:
+                self.add_read(
+                    make_static_arg(".")
+                )  # also where the one operand is no pattern: rather too much
         self.apply_options(use)
 
     def _add_kinds(self, spec: Spec, use: ParsedArguments, args: Sequence[Arg]) -> None:
@@ -183,6 +187,8 @@ class Call:
             elif does == "read":
                 if value is not None:
                     self.add_read(value)
+            elif does == "names":  # of files, in a file
+                self.add_effect(Effect(kind="read", is_vague=True))
             elif does == "writes-name":
                 self.add_write(Arg(text=".", source="."))
             elif does == "reshapes":
@@ -304,6 +310,10 @@ class Call:
 
 _READS_ITS_OWN_OPTIONS = parse_word_set("find dd tar bsdtar gtar cd pushd popd unzip printf test [ read")
 """Commands with an option syntax of their own."""
+
+
+_WALKERS = parse_word_set("rg ag")
+"""Readers of a folder with all that is inside, the present one unless they are given another."""
 
 
 _SHIFTS = frozenset(("write", "entry", "command"))

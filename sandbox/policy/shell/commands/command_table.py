@@ -12,6 +12,7 @@ command),
     script (the rest is a shell script), own (judged by code: see `command_call.Special`)
 options: `-abc` harmless letters, `-k:` takes an argument, `-k?` may have one attached; `--name`, `--name=`,
     `--name=?` likewise. `>` and a word: the option's effect on the command: write, read (its argument),
+    names (its argument lists files to read), walks (the present folder is read unless another is given),
     target (its argument is written, all operands are read), inplace, reading (operands are replaced, or only
     read), recursive (operands with all that is inside), script, or a kind.
     `*`: all other options are harmless.
@@ -42,11 +43,12 @@ printf | none | own | *
 
 cat tac nl head tail wc cut paste fold fmt pr expand unexpand rev column join comm tsort od hexdump xxd-read
     strings md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum base32 base64 basenc numfmt
-    | read | read | *
+    | read | read | * --files0-from=>names
 ls dir vdir du df stat readlink realpath namei cmp tree-read lsattr getfattr getfacl zcat bzcat xzcat
-    zstdcat lz4cat zgrep zipinfo colordiff | read | read | *
+    zstdcat lz4cat zgrep zipinfo colordiff | read | read | * --files0-from=>names
 tr | none | text | *
-grep egrep fgrep | read | text,read | * -f:>read --file=>read -e: --regexp=
+grep egrep fgrep | read | text,read | * -f:>read --file=>read -e: --regexp= -r>walks -R>walks --recursive>walks
+    --dereference-recursive>walks
 ugrep zgrep bzgrep xzgrep | execute | read | *
 rg | read | text,read | * --pre=>execute --hostname-bin=>execute -z>execute --search-zip>execute -e: --regexp=
     -f:>read --file=>read -g: --glob= -t: --type= -A: -B: -C: -m: -r: -j: -d: -M: -T: -E:
@@ -57,11 +59,11 @@ find | read | own | *
 locate tree | read | read | -adfilpsughDFqNQrtcUvACSnJXxP:I:L:H: -o:>write --noreport --charset= --filelimit=
     --du --prune --dirsfirst --help --version --matchdirs --gitignore
 file | read | read | * -C>unknown --compile>unknown -z>execute -Z>execute --uncompress>execute
-    --uncompress-noreport>execute -f:>read -m:>read
+    --uncompress-noreport>execute -f:>names --files-from=>names -m:>read
 diff | read | read | * -l>execute --paginate>execute --to-file= --from-file=
 sdiff | execute | read | *
 sort | read | read | -bcCdfgiMhnRrVsmuz -k: -t: -S: -T:>write -o:>write --output=>write
-    --compress-program=>execute --temporary-directory=>write --files0-from=>read --random-source=>read
+    --compress-program=>execute --temporary-directory=>write --files0-from=>names --random-source=>read
     --batch-size= --parallel= --check=? --debug --key= --field-separator= --buffer-size= --sort=
     --ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort --ignore-nonprinting
     --month-sort --human-numeric-sort --numeric-sort --random-sort --reverse --version-sort --stable --merge

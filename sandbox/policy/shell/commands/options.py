@@ -45,7 +45,7 @@ class Spec:
     @property
     def has_only_harmless_options(self) -> bool:
         """Whether no option changes the effect of the command."""
-        return self.tolerant and all(option.does in ("", "read") for option in self.options.values())
+        return self.tolerant and all(option.does in _READING for option in self.options.values())
 
     @property
     def can_only_remove(self) -> bool:
@@ -53,6 +53,9 @@ class Spec:
         return self.roles == ("entry",) and all(
             option.does in ("", "recursive", "destructive") for option in self.options.values()
         )
+
+
+_READING = frozenset(("", "read", "names", "walks"))
 
 
 @dataclass(slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath  # bash has POSIX paths
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,12 @@ MAX_FOLDERS = 8
 NOWHERE = Effect(kind="none")
 
 
+_PLAIN_GLOB = re.compile(r"(?:~(?=/))?[\w./*?\[\]!^ @:+,=-]+")
+"""A glob without quotes, variables and other patterns of bash."""
+
+_WILD = re.compile(r"[*?\[]")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathClassifier:
     """Classifier of paths.
@@ -47,12 +54,28 @@ class PathClassifier:
     home: str
 
     def classify_read(self, arg: Arg) -> Effect:
-        """Return the effect of reading a path. An unknown path is harmless: the kernel hides secrets."""
-        if arg.text is None or None in self.folders:
-            return Effect(kind="read", reason="" if arg.text is None else "in a folder that is not known")
+        """Return the effect of reading a path. An unknown one is harmless only where the kernel hides secrets."""
         text = arg.text
+        if arg.source.startswith((">(", "<(")):
+            return Effect(kind="read")  # a pipe from a command that is judged separately
+        if text is None:
+            return Effect(kind="read", is_vague=True, glob=self._resolve_glob(arg))
+        if None in self.folders and not text.startswith("/"):
+            return Effect(kind="read", reason="in a folder that is not known", is_vague=True)
         found = [self._resolve_path(text, each) for each in self.folders if each is not None]
         return self._build_effect("read", found)
+
+    def _resolve_glob(self, arg: Arg) -> str:
+        """Return a pattern of names in one folder with its full path, "" if it may match entries elsewhere."""
+        folder, _, name = arg.source.rpartition("/")
+        if arg.shape != "glob" or _PLAIN_GLOB.fullmatch(arg.source) is None or len(self.folders) != 1:
+            return ""
+        base = self.folders[0]
+        if _WILD.search(folder) or (base is None and not arg.source.startswith(("/", "~"))):
+            return ""
+        place = self.home + folder[1:] if folder.startswith("~") else folder
+        place = place or ("/" if arg.source.startswith("/") else ".")
+        return posixpath.join(self._resolve_path(place, base or "/"), name)
 
     def classify_write(self, arg: Arg) -> Effect:
         """Return the effect of writing to a path, links followed."""

@@ -172,9 +172,7 @@ def _judge_awk(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg]
             call.add_unknown(f"{arg.source} may become an option")
     _judge_program(call, words[place : place + 1], explain_awk_risk, "awk")
     for arg in words[place + 1 :]:
-        if arg.text is None and arg.may_be_option:
-            continue  # no word after the program is an option
-        call.add_read(arg)
+        call.add_read(arg)  # no word after the program is an option
 
 
 # ── Archives and copies ──────────────────────────────────────────────────────────────────────────────
@@ -285,8 +283,8 @@ def _judge_dd(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg])
             call.add_unknown(f"the operand {arg.source} of dd is not known")
         elif name == "of":
             call.add_write(make_static_arg(value) if arg.text is not None else arg)
-        elif name == "if" and arg.text is not None:
-            call.add_read(make_static_arg(value))
+        elif name == "if":
+            call.add_read(make_static_arg(value) if arg.text is not None else arg)
     call.add_effect(Effect(kind="read"))
 
 
