@@ -38,7 +38,7 @@ def read_settings_file(path: Path) -> dict[str, Any]:
 
     try:
         return tomllib.loads(text.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         message = f"{str(path)!r} is not valid TOML: {error}"
         raise UserError(
             Fault.CONFIGURATION, message, _find_hint(text.decode("utf-8", "replace"), str(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,27 +44,32 @@ def collect_rules(
 def read_rules_file(home: Home, root: Path) -> RuleTables:
     """Return the rules of a project's own file, if the user trusts it as it is.
 
-    A linked work tree without the file has that of the main one. Raises UserError for a file that has changed or gone
-    since it was trusted: its rules would silently be gone, too.
+    A linked work tree without the file has that of the main one. One that was never trusted is not even parsed. Raises
+    UserError for a file that has changed or gone since it was trusted: its rules would silently be gone, too.
     """
     place, store = _find_place(root) or root, TrustStore(home.config)
-    tables = _read_tables(place / RULES_FILE)
-    word = compute_digest(_list_definitions(tables)) if tables else ""
-    if not tables and not store.read_trusted_digest(place / RULES_FILE):
-        return RuleTables()
-    if word in [store.read_trusted_digest(each / RULES_FILE) for each in _list_trusted_places(root, place)]:
-        return RuleTables(tables=tables)
+    path = place / RULES_FILE
     command = f"patchwright trust -C {str(root)!r}"
-    if store.read_trusted_digest(place / RULES_FILE):
-        raise UserError(
-            Fault.CONFIGURATION,
-            f"{str(place / RULES_FILE)!r} has {'changed' if tables else 'gone'} since you trusted it, with rules that "
-            "are not used now",
-            f"See what it says now, and say yes: {command}",
-        )
-    number = "1 rule" if len(tables) == 1 else f"{len(tables)} rules"
-    notice = f"{RULES_FILE} has {number} that you have not trusted, so they are not used: {command}"
-    return RuleTables(notice=notice)
+    trusted = [store.read_trusted_digest(each / RULES_FILE) for each in _list_trusted_places(root, place)]
+    unused = (
+        f"{RULES_FILE} is not used, since you have not trusted it: {command}" if os.path.lexists(path) else ""
+    )
+    if not any(trusted):
+        return RuleTables(notice=unused)
+    try:
+        tables = _read_tables(path)
+    except UserError:  # it was none that could be trusted
+        tables = []
+    if tables and compute_digest(_list_definitions(tables)) in trusted:
+        return RuleTables(tables=tables)
+    if not trusted[0]:  # a linked work tree has other rules than the main one
+        return RuleTables(notice=unused)
+    word = "changed" if os.path.lexists(path) else "gone"
+    raise UserError(
+        Fault.CONFIGURATION,
+        f"{str(path)!r} has {word} since you trusted it, with rules that are not used now",
+        f"See what it says now, and say yes: {command}",
+    )
 
 
 def find_rules_to_trust(root: Path) -> tuple[Definition, ...]:

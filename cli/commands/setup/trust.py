@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ import typer
 from agent.app_dirs import Home
 from agent.exit_codes import Exit
 from cli.commands.options import Folder
+from sandbox.errors import UserError
 from sandbox.sanitize import sanitize_for_approval
 
 if TYPE_CHECKING:
@@ -50,20 +52,23 @@ def trust(
 
 def grant_trust(folder: Path) -> int:
     """Trust the current definitions of the repository around `folder`, and show their effects."""
-    root, parts = _find_definitions(folder)
+    root, parts, broken = _find_definitions(folder)
     for place in [each for each, found in parts.items() if not found and each != root]:
         _open_store().revoke(place)  # a file that is gone
-    if not any(parts.values()):
+    if not any(parts.values()) and not broken:
         _print_exactly(f"{root}: nothing here would run outside the sandbox, so there is nothing to trust")
         return int(Exit.DONE)
     for place, found in parts.items():
         if found:
             _open_store().grant(place, found)
-    _print_exactly(
-        f"trusted: {root}",
-        *_format_definitions(parts),
-        "Whatever of it changes has to be trusted again.",
-    )
+    if any(parts.values()):
+        _print_exactly(
+            f"trusted: {root}",
+            *_format_definitions(parts),
+            "Whatever of it changes has to be trusted again.",
+        )
+    if broken:  # the rest is trusted; this cannot be
+        raise broken[0]
     return int(Exit.DONE)
 
 
@@ -101,7 +106,7 @@ def show_trust(folder: Path) -> int:
     """Print the programs and settings of the repository around `folder`, its trust, and other trusted ones."""
     from sandbox.policy.trust import compute_digest
 
-    root, definitions = _find_definitions(folder)
+    root, definitions, broken = _find_definitions(folder)
     store = _open_store()
     parts = [(each, store.read_trusted_digest(place)) for place, each in definitions.items() if each]
     if not parts:
@@ -111,14 +116,18 @@ def show_trust(folder: Path) -> int:
     else:
         word = "changed since it was trusted" if any(known for _, known in parts) else "not trusted"
     _print_exactly(f"{root}: {word}", *_format_definitions(definitions))
+    _print_exactly(*(f"  not trusted: {error.message}" for error in broken))
     others = [each for each in store.list_roots() if each not in map(str, _list_places(root))]
     if others:
         _print_exactly("also trusted:", *(f"  {each}" for each in others))
     return int(Exit.DONE)
 
 
-def _find_definitions(folder: Path) -> tuple[Path, Mapping[Path, tuple[Definition, ...]]]:
-    """Return the repository's root, and by place what it would run, apply or let sessions start."""
+def _find_definitions(folder: Path) -> tuple[Path, Mapping[Path, tuple[Definition, ...]], list[UserError]]:
+    """Return the repository's root, by place what it would run, apply or let sessions start, and errors of files.
+
+    A file that cannot be read cannot be trusted; the others can.
+    """
     from agent.extension.commands.command_catalog import find_commands_to_trust
     from agent.extension.hooks.hook_catalog import find_hooks_to_trust
     from agent.extension.skills.skill_catalog import find_skills_to_trust
@@ -126,21 +135,31 @@ def _find_definitions(folder: Path) -> tuple[Path, Mapping[Path, tuple[Definitio
     from agent.workspace_root import find_workspace_root
     from cli.settings.project_servers import find_servers_to_trust
     from cli.settings.project_settings import find_settings_to_trust
+    from cli.settings.settings_files import PROJECT_FILE
     from cli.settings.user_rules import find_rules_to_trust
     from tools.git.broker import Broker
 
     root, _ = find_workspace_root(folder, need_git=True, without="")
-    found = (
-        Broker(root).program_definitions,
-        find_settings_to_trust(Home.from_environment(), root),
-        find_servers_to_trust(root),
-        find_rules_to_trust(root),
-        find_agents_to_trust(root),
-        find_skills_to_trust(root),
-        find_commands_to_trust(root),
-        find_hooks_to_trust(root),
+    finders = (
+        lambda root: Broker(root).program_definitions,
+        partial(find_settings_to_trust, Home.from_environment()),
+        find_servers_to_trust,
+        find_rules_to_trust,
+        find_agents_to_trust,
+        find_skills_to_trust,
+        find_commands_to_trust,
+        find_hooks_to_trust,
     )
-    return root, dict(zip(_list_places(root), found, strict=True))
+    found: dict[Path, tuple[Definition, ...]] = {}
+    broken: list[UserError] = []
+    for place, find in zip(_list_places(root), finders, strict=True):
+        try:
+            found[place] = find(root)
+        except UserError as error:
+            if place in (root, root / PROJECT_FILE):
+                raise  # git itself, and the settings that a run needs
+            broken.append(error)
+    return root, found, broken
 
 
 def _list_places(root: Path) -> tuple[Path, ...]:

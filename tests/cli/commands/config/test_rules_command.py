@@ -74,7 +74,9 @@ def test_rules_are_listed_used_and_held_against_a_past_session(shop: Path, tmp_p
     )
     first = run(*arguments, "--mode", "full", cwd=shop)
     told = json.loads(first.out)
-    assert [each for each in told["notices"] if "1 rule that you have not trusted" in each], "announced"
+    assert [each for each in told["notices"] if "is not used, since you have not trusted it" in each], (
+        "announced"
+    )
     assert not (shop / "b.txt").exists(), "the user's own rule holds"
 
     untrusted = run("rules", cwd=shop)
