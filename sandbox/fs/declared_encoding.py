@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from sandbox.fs.regular_file import SETTINGS, read_regular_text
@@ -36,7 +37,7 @@ def _find_charset(root: Path, path: str) -> str:
     for folder in place.parents:
         if not folder.is_relative_to(top):
             break
-        sections, is_top = _SECTIONS.get(f"{folder}/{EDITOR_SETTINGS}", lambda folder=folder: _read(folder))
+        sections, is_top = _SECTIONS.get(f"{folder}/{EDITOR_SETTINGS}", partial(_read, folder))
         inner = place.relative_to(folder).as_posix()
         values = [charset for pattern, charset in sections if pattern.fullmatch(inner)]
         if values and values[-1] != "unset":
@@ -104,7 +105,7 @@ def _find_git_encoding(root: Path, path: str) -> str:
         return ""
     above = [each for each in (root / path).parents if each.is_relative_to(repository)]
     places = [*(each / ".gitattributes" for each in above), folders[1] / "info" / "attributes"]
-    if not any(_SPEAKS.get(str(each), lambda each=each: _speaks_of_encoding(each)) for each in places):
+    if not any(_SPEAKS.get(str(each), partial(_speaks_of_encoding, each)) for each in places):
         return ""
     from sandbox.helpers.git_runner import LITERAL, GitRunner
 

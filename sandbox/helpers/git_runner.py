@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from sandbox.errors import Fault, UserError
 from sandbox.fs.repository import find_root
@@ -210,7 +210,7 @@ class GitRunner:
             [program, *arguments],
             cwd=self._folder,
             env=environment,
-            stdin=subprocess.PIPE,
+            stdin=subprocess.PIPE if len(stdin) <= _PIPE else _write_input(stdin),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
@@ -222,7 +222,7 @@ class GitRunner:
             process = start()
         self._running = process
         try:
-            stdout, stderr = self._collect_output(process, stdin, timeout)
+            stdout, stderr = self._collect_output(process, stdin if process.stdin else None, timeout)
         finally:
             self._running = None
             # Hooks that ignored SIGTERM outlive git.
@@ -312,6 +312,20 @@ class GitRunner:
         found = explain_blocking_entry(find_root(self._folder) or self._folder)
         if found and self._workspace is not None:
             raise BlockedByEntry(found)
+
+
+_PIPE = 1 << 15
+"""Bytes that a pipe takes at once. `communicate` writes no more input once its first time limit is over."""
+
+
+def _write_input(content: bytes) -> IO[bytes]:
+    """Return a nameless file, for reading, with an input that does not fit into a pipe."""
+    import tempfile
+
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the last reference, when git has it
+    file.write(content)
+    file.seek(0)
+    return file
 
 
 def _prepare_start(argv: Sequence[str], **options: Any) -> Callable[[], subprocess.Popen[bytes]]:

@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import os
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -47,10 +47,14 @@ class Store:
     """Objects in one folder of Patchwright's, 0700. Processes may share it; each object is written once, atomically.
 
     damaged: an object existed and could not be read
+    lend: returns blobs that another repository has, by id: trees may name them
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self, folder: Path, lend: Callable[[Sequence[str]], Mapping[str, bytes]] = lambda names: {}
+    ) -> None:
         self.folder = folder
+        self._lend = lend
         self.damaged = False
         self._root = str(folder)
         self._handle = -1
@@ -106,6 +110,14 @@ class Store:
         except FileNotFoundError:
             return False
 
+    def adopt(self, names: Sequence[str]) -> None:
+        """Store those of the blobs that only the other repository has so far."""
+        for name, content in self._lend(
+            [name for name in dict.fromkeys(names) if not self.has(name)]
+        ).items():
+            if compute_object_id("blob", content) == name:
+                self.write("blob", content)
+
     def read(self, name: str) -> bytes:
         """Return the content of an object. Raises LostObjectError when it is missing or damaged."""
         if name == EMPTY_TREE:
@@ -115,6 +127,8 @@ class Store:
                 return packed[0].read(packed[1])
             return _read_loose_object(self.folder / _format_object_path(name))
         except (OSError, zlib.error) as reason:
+            if (lent := self._lend([name]).get(name)) is not None and compute_object_id("blob", lent) == name:
+                return lent
             self.damaged |= not isinstance(reason, FileNotFoundError)
             message = f"the snapshot object {name!r} is missing or damaged in {str(self.folder)!r}"
             raise LostObjectError(Fault.USAGE, message, "Older states can no longer be restored.") from None

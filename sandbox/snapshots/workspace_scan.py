@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,14 +31,21 @@ class Walker:
     overwrite them. A new process begins under the rules that it finds.
     """
 
-    def __init__(self, root: Path, store: Path, watch_from: int = WORTH_WATCHING) -> None:
+    def __init__(
+        self,
+        root: Path,
+        store: Path,
+        watch_from: int = WORTH_WATCHING,
+        count_tracked: Callable[[], int] = lambda: 0,
+    ) -> None:
         self._root = str(root)
         self._watch = Watch(root)
         self._watch_from = watch_from
         self._last: Scan | None = None
         self._expected = 0
         self._judge = IgnoreRules(root, store)
-        self._walk = FolderWalk(self._root, _locate_store(store, root), self._watch, self._judge)
+        hidden = _locate_store(store, root)
+        self._walk = FolderWalk(self._root, hidden, self._watch, self._judge, count_tracked)
         self._rules: dict[str, Signature] | None = None
         self._index: Signature | None = None
         self._forced: list[str] = []

@@ -6,13 +6,10 @@ import heapq
 import stat
 import threading
 import time
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
 
-from sandbox.fs.placeholders import is_placeholder
-from sandbox.fs.protected_paths import HELD
 from sandbox.snapshots import stat_cache
 from sandbox.snapshots.change_times import Moments, find_writes_within
 from sandbox.snapshots.newly_visible import (
@@ -20,7 +17,7 @@ from sandbox.snapshots.newly_visible import (
     compute_covered_changes,
     find_newly_visible,
 )
-from sandbox.snapshots.object_store import EMPTY_TREE, Entry, LostObjectError, Store
+from sandbox.snapshots.object_store import EMPTY_TREE, Entry, LostObjectError, Store, compute_object_id
 from sandbox.snapshots.partial_snapshot import build_partial_view
 from sandbox.snapshots.path_state import (
     GIT_FILE,
@@ -30,12 +27,13 @@ from sandbox.snapshots.path_state import (
     Change,
     SnapshotMetadata,
     State,
-    format_special_mark,
     to_git_mode,
 )
 from sandbox.snapshots.restore import RestoreResult, Span, revert_spans
+from sandbox.snapshots.snapshot_metadata import build_metadata, collect_folder_modes
 from sandbox.snapshots.snapshot_view import View
-from sandbox.snapshots.working_tree import MAX_FILE_SIZE, format_large_mark, read_file_or_link
+from sandbox.snapshots.tracked_files import NOTHING, GitObjects
+from sandbox.snapshots.working_tree import MAX_FILE_SIZE, read_file_or_link
 from sandbox.snapshots.workspace_scan import WORTH_WATCHING, Scan, Signature, Walker
 
 __all__ = ["Change", "LostObjectError", "RestoreResult", "Snapshots", "State"]
@@ -47,8 +45,8 @@ _CLOCK_TICK_NS = 20_000_000
 WORTH_PACKING = 500
 """Files from which on a snapshot writes its objects into one file: saves 0.1 ms per file."""
 
-_WITH_CONTENT = (stat.S_IFREG >> 12, stat.S_IFLNK >> 12)
-"""Types of files whose content is kept."""
+WORTH_BORROWING = 5_000
+"""Files from which on git's index is read: copying them would take seconds."""
 
 # A tree has room for ids of this length only.
 _SHA1_DIGITS = 40
@@ -65,15 +63,24 @@ class Snapshots:
     store: a folder of Patchwright's, made when needed, 0700; sessions of the same workspace may share it
     watch_from: number of files from which on the kernel is asked to report changes
     pack_from: number of files from which on the objects of one snapshot become one file
+    borrow_from: number of changed files from which on those that git has are not copied before they change
     """
 
     def __init__(
-        self, root: Path, store: Path, *, watch_from: int = WORTH_WATCHING, pack_from: int = WORTH_PACKING
+        self,
+        root: Path,
+        store: Path,
+        *,
+        watch_from: int = WORTH_WATCHING,
+        pack_from: int = WORTH_PACKING,
+        borrow_from: int = WORTH_BORROWING,
     ) -> None:
         self._root = root
-        self._store = Store(store)
-        self._walker = Walker(root, store, watch_from)
-        self._pack_from = pack_from
+        self._git = GitObjects(root)
+        self._store = Store(store, self._git.read_blobs)
+        self._walker = Walker(root, store, watch_from, self._git.count_tracked)
+        self._pack_from, self._borrow_from = pack_from, borrow_from
+        self._tracked = NOTHING
         self._turn = threading.Lock()
         self._reset()
 
@@ -229,6 +236,7 @@ class Snapshots:
         self._walked: dict[str, int] = {}
         self._folders: dict[str, dict[str, Entry]] = {"": {}}
         self._dirty: set[str] = set()
+        self._replaced: list[str] = []
         self._tree = EMPTY_TREE
         self._extra = SnapshotMetadata()
         self._left_out: dict[str, str] = {}
@@ -266,16 +274,21 @@ class Snapshots:
         scan = self._walker.scan()
         if scan is self._scan and not self._unsure:
             return self._last
-        found = (scan.files, scan.nested, _collect_folder_modes(scan))
+        found = (scan.files, scan.nested, collect_folder_modes(scan))
         same = found == (self._seen, self._nested, self._walked) and scan.hidden == self._extra.hidden
         if self._last and not self._unsure and same:
             self._seen = scan.files  # the same object compares faster the next time
             self._scan = scan
             return self._last
-        with self._open_write_context(scan):
+        changed = sum(self._seen.get(path) != signature for path, signature in scan.files.items())
+        # Many files at once, as in a new tree or on another branch.
+        self._tracked = self._git.read_tracked(scan.files) if changed >= self._borrow_from else NOTHING
+        with self._store.pack_writes() if changed >= self._pack_from else nullcontext():
             self._record_scan(scan)
             self._tree = self._write_folders()
-        self._extra = self._build_metadata(scan)
+        self._tracked = NOTHING
+        earlier = self._extra if self._last else None
+        self._extra = build_metadata(self._root, scan, earlier, self._folders.keys(), self._left_out)
         extra = self._store.write("blob", self._extra.encode())
         self._last = self._store.write_tree({"extra": (GIT_FILE, extra), "files": (GIT_TREE, self._tree)})
         self._seen, self._nested, self._walked = found
@@ -283,12 +296,6 @@ class Snapshots:
         self._news = True
         self._unsure = {path for path, sign in scan.files.items() if sign[3] >= started - _CLOCK_TICK_NS}
         return self._last
-
-    def _open_write_context(self, scan: Scan) -> AbstractContextManager[None]:
-        """Write a pack if many files changed, as in a new tree or on another branch: one file is faster to write."""
-        seen = self._seen
-        changed = sum(seen.get(path) != signature for path, signature in scan.files.items())
-        return self._store.pack_writes() if changed >= self._pack_from else nullcontext()
 
     def _record_scan(self, scan: Scan) -> None:
         """Update the in-memory folders to the scan, storing the content of changed files."""
@@ -299,6 +306,8 @@ class Snapshots:
         for path, signature in scan.files.items():
             if self._seen.get(path) != signature or path in self._unsure:
                 self._set_entry(path, self._store_file(path, signature))
+        self._store.adopt(self._replaced)  # git may drop what its index does not name any more
+        self._replaced = []
         for path, commit in scan.nested.items():
             if len(commit) != _SHA1_DIGITS:
                 self._left_out[path] = "a nested repository without a commit"
@@ -314,11 +323,16 @@ class Snapshots:
         if stat.S_ISREG(signature[0]) and signature[1] > MAX_FILE_SIZE:
             self._left_out[path] = f"larger than {MAX_FILE_SIZE // 1_000_000} MB"
             return None
+        if (blob := self._tracked.clean.get(path)) is not None:
+            return to_git_mode(signature[0]), blob
         try:
             content = read_file_or_link(f"{self._root}/{path}", signature[0], unseal=may_unseal)
         except OSError as error:  # not readable, or gone since the walk: there is nothing to keep
             self._left_out[path] = (error.strerror or "cannot be read").lower()
             return None
+        blob = self._tracked.others.get(path)
+        if blob is not None and compute_object_id("blob", content) == blob:
+            return to_git_mode(signature[0]), blob
         return to_git_mode(signature[0]), self._store.write("blob", content)
 
     def _set_entry(self, path: str, entry: Entry | None) -> None:
@@ -327,6 +341,8 @@ class Snapshots:
         if entries.get(name) == entry:
             return
         self._dirty.add(folder)
+        if (old := entries.get(name)) is not None and old[0] not in (GIT_TREE, GIT_NESTED):
+            self._replaced.append(old[1])
         if entry is not None:
             entries[name] = entry
         elif entries[name][0] != GIT_TREE:  # else a folder took the file's place
@@ -352,58 +368,3 @@ class Snapshots:
                 del parent[name]
         self._dirty.clear()
         return self._store.write_tree(self._folders[""])
-
-    def _build_metadata(self, scan: Scan) -> SnapshotMetadata:
-        large = {
-            path: (stat.S_IMODE(sign[0]), format_large_mark(sign[1], sign[2]))
-            for path, sign in scan.files.items()
-            if sign[1] > MAX_FILE_SIZE and stat.S_ISREG(sign[0])
-        }
-        files = scan.files.items()
-        plain = {path: sign[0] for path, sign in files if stat.S_ISREG(sign[0]) and path not in large}
-        usual = self._extra.usual if self._last else _find_common_modes(plain.values())
-        held = self._find_placeholders()
-        folders = {path: mode for path, mode in _collect_folder_modes(scan).items() if path not in held}
-        folder = self._extra.folder or Counter(folders.values()).most_common(1)[0][0]
-        return SnapshotMetadata(
-            usual=usual,
-            modes={
-                path: stat.S_IMODE(mode)
-                for path, mode in plain.items()
-                if stat.S_IMODE(mode) != usual[bool(mode & stat.S_IXUSR)] and path not in self._left_out
-            },
-            large=large,
-            special=self._find_special(scan),
-            hidden=scan.hidden,
-            empty=frozenset(folders) - self._folders.keys(),
-            folder=folder,
-            folders={path: mode for path, mode in folders.items() if mode != folder},
-        )
-
-    def _find_special(self, scan: Scan) -> dict[str, tuple[int, str]]:
-        special = {path: sign[0] for path, sign in scan.files.items() if sign[0] >> 12 not in _WITH_CONTENT}
-        found = {}
-        for path, mode in special.items():
-            device = 0
-            if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-                with suppress(OSError):  # gone since the scan
-                    device = (self._root / path).lstat().st_rdev
-            found[path] = mode, format_special_mark(mode, device)
-        return found
-
-    def _find_placeholders(self) -> set[str]:
-        """Return placeholder folders: they reserve a path while commands run, and undo has to leave them alone."""
-        places = ((name, self._root / name) for name in HELD)
-        return {name for name, place in places if is_placeholder(place) or not place.exists()}
-
-
-def _collect_folder_modes(scan: Scan) -> dict[str, int]:
-    """Return the permission bits of every folder that is entered, or would be if it were readable."""
-    return {path: scan.modes.get(path, 0) for path in (*scan.folders, *scan.unreadable)}
-
-
-def _find_common_modes(modes: Iterable[int]) -> tuple[int, int]:
-    counts = Counter(stat.S_IMODE(mode) for mode in modes)
-    ranked = [mode for mode, _ in counts.most_common()]
-    plain = next((mode for mode in ranked if not mode & stat.S_IXUSR), 0o644)
-    return plain, next((mode for mode in ranked if mode & stat.S_IXUSR), 0o755)

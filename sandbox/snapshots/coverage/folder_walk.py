@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,8 +17,9 @@ from sandbox.snapshots.folder_watch import Watch
 Signature = tuple[int, int, int, int, int]
 """st_mode, st_size, st_mtime_ns, st_ctime_ns, st_ino: any change of a file's bytes or mode changes it."""
 
-# More means a home folder or a disk, opened by mistake: report it before minutes pass.
 MAX_FILES = 200_000
+"""Files beside those that git has. More means a home folder or a disk, opened by mistake: report it before minutes
+pass."""
 
 _LIST_RIGHTS = 0o500
 """Owner's rights to list a folder and to look at its entries."""
@@ -57,9 +58,12 @@ class FolderWalk:
     sealed: folders that were closed to us at the first scan: they are left alone, others are opened for the scan
     held: covered paths and their folders: these are entered whatever is in them
     fresh: names judged since the scan began
+    count_tracked: returns how many files git tracks
     """
 
-    def __init__(self, root: str, hidden: str, watch: Watch, judge: IgnoreRules) -> None:
+    def __init__(
+        self, root: str, hidden: str, watch: Watch, judge: IgnoreRules, count_tracked: Callable[[], int]
+    ) -> None:
         self.ignored: dict[str, bool] = {}
         self.rules: dict[str, tuple[Signature, bytes]] = {}
         self.entered: Collection[str] | None = None
@@ -70,6 +74,7 @@ class FolderWalk:
         self._hidden = hidden
         self._watch = watch
         self._judge = judge
+        self._count_tracked = count_tracked
         self._with_git: set[str] = set()
         self._unsealed = Unsealed()
         self._sealed_modes: dict[str, int] = {}
@@ -115,9 +120,11 @@ class FolderWalk:
             rules = self.get_rules() if past is None else past
             for path, signature in self._filter_ignored(unknown, rules, ignored):
                 self._add(path, signature, found, below)
-            if len(found.files) > MAX_FILES:
-                message = f"{self._root!r} holds more than {MAX_FILES:,} files: too many to keep for undo"
-                hint = "Start in a sub-folder with -C, or list generated files in .gitignore."
+            if len(found.files) > MAX_FILES and len(found.files) > MAX_FILES + self._count_tracked():
+                message = (
+                    f"{self._root!r} holds more than {MAX_FILES:,} files that git has not: too many for undo"
+                )
+                hint = "Start in a sub-folder with -C, list generated files in .gitignore, or add the files to git."
                 raise UserError(Fault.USAGE, message, hint)
             level = [path for path in below if path not in known]
         found.linked = [path for path in found.linked if path in found.files]

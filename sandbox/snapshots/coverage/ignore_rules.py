@@ -39,7 +39,7 @@ def list_outer_rule_files(root: Path) -> tuple[Path, ...]:
     folders, repository = find_git_folders(root), find_root(root)
     if folders is None or repository is None:
         return ()
-    lists = (Path(_read_settings(root, folders[1])["core.excludesfile"]), folders[1] / "info" / "exclude")
+    lists = (Path(read_core_settings(root, folders[1])["core.excludesfile"]), folders[1] / "info" / "exclude")
     return (*lists, *(repository / each / RULES for each in _list_outer_folders(root, repository)))
 
 
@@ -49,18 +49,23 @@ def _list_outer_folders(root: Path, repository: Path) -> list[str]:
     return [] if inner == "." else [each.as_posix() for each in PurePosixPath(inner).parents]
 
 
-def _read_settings(root: Path, shared: Path) -> dict[str, str]:
-    """Return git's settings of ignore rules in this repository, by key. Cached while its configuration is the same."""
+def read_core_settings(root: Path, shared: Path) -> dict[str, str]:
+    """Return git's settings of ignored and converted files in this repository, by key.
+
+    Cached while its configuration is the same.
+    """
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "git"
     configs = [Path.home() / ".gitconfig", home / "config", shared / "config", shared / "config.worktree"]
     configs += [Path(named)] if (named := os.environ.get("GIT_CONFIG_GLOBAL")) else []
 
     def ask_git() -> tuple[dict[str, str], list[str]]:
-        asked = ("config", "-z", "--type=path", "--get-regexp", r"^core\.(excludesfile|ignorecase)$")
+        keys = r"^core\.(excludesfile|ignorecase|attributesfile|autocrlf)$"
+        asked = ("config", "-z", "--type=path", "--get-regexp", keys)
         done = GitRunner(root, {**os.environ, "LC_ALL": "C"}, workspace=root).run(*asked)
         pairs = (field.partition("\n") for field in done.split_fields())
         found = {key: value for key, _, value in pairs}  # the last one holds
-        return {"core.excludesfile": str(home / "ignore"), **found}, list(map(str, configs))
+        usual = {"core.excludesfile": str(home / "ignore"), "core.attributesfile": str(home / "attributes")}
+        return {**usual, **found}, list(map(str, configs))
 
     return _SETTINGS.get(f"{root}\0{named}\0{home}", ask_git)
 
@@ -167,7 +172,7 @@ class IgnoreRules:
             inner=os.path.relpath(os.path.realpath(self._root), os.path.realpath(repository)),
             files={str(path.relative_to(repository)): content for path in around if (content := _read(path))},
             exclude=b"\n".join(map(_read, lists)),
-            ignores_case=_read_settings(self._root, folders[1]).get("core.ignorecase", "false"),
+            ignores_case=read_core_settings(self._root, folders[1]).get("core.ignorecase", "false"),
         )
         return replace(outer, files={}) if self._is_hidden(outer) else outer
 
