@@ -280,11 +280,12 @@ class Snapshots:
             self._seen = scan.files  # the same object compares faster the next time
             self._scan = scan
             return self._last
-        changed = sum(self._seen.get(path) != signature for path, signature in scan.files.items())
+        seen, unsure = self._seen, self._unsure
+        changed = [path for path, sign in scan.files.items() if seen.get(path) != sign or path in unsure]
         # Many files at once, as in a new tree or on another branch.
-        self._tracked = self._git.read_tracked(scan.files) if changed >= self._borrow_from else NOTHING
-        with self._store.pack_writes() if changed >= self._pack_from else nullcontext():
-            self._record_scan(scan)
+        self._tracked = self._git.read_tracked(scan.files) if len(changed) >= self._borrow_from else NOTHING
+        with self._store.pack_writes() if len(changed) >= self._pack_from else nullcontext():
+            self._record_scan(scan, changed)
             self._tree = self._write_folders()
         self._tracked = NOTHING
         earlier = self._extra if self._last else None
@@ -297,15 +298,14 @@ class Snapshots:
         self._unsure = {path for path, sign in scan.files.items() if sign[3] >= started - _CLOCK_TICK_NS}
         return self._last
 
-    def _record_scan(self, scan: Scan) -> None:
+    def _record_scan(self, scan: Scan, changed: Iterable[str]) -> None:
         """Update the in-memory folders to the scan, storing the content of changed files."""
         self._left_out = {path: reason for path, reason in self._left_out.items() if path in scan.files}
         self._left_out.update((path, "the folder cannot be read") for path in scan.unreadable)
         for path in (*(self._seen.keys() - scan.files.keys()), *(self._nested.keys() - scan.nested.keys())):
             self._set_entry(path, None)
-        for path, signature in scan.files.items():
-            if self._seen.get(path) != signature or path in self._unsure:
-                self._set_entry(path, self._store_file(path, signature))
+        for path in changed:
+            self._set_entry(path, self._store_file(path, scan.files[path]))
         self._store.adopt(self._replaced)  # git may drop what its index does not name any more
         self._replaced = []
         for path, commit in scan.nested.items():
