@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -110,6 +111,8 @@ def _build_runtime(
         session.append(_create_session_start(place, request, session, workspace, reach.toolbox))
     if recovered:
         session.append(Signal(name="recovery", detail=recovered))
+    if snapshots is not None:
+        _limit_snapshots(place, session)
     if request.session:
         workspace.remove_leftovers()
         from agent.children.unfinished import recover_children
@@ -218,6 +221,28 @@ def _load_skills(
     if tool is not None and (request.tools is None or tool.name in request.tools):
         toolbox.add([tool])
     return skills
+
+
+def _limit_snapshots(place: SessionEnvironment, session: Session) -> None:
+    """Once a day, delete the snapshots that are over the budget, and say so."""
+    project = place.home.get_project_folder(place.root)
+    marker = project / "snapshots" / "last-check"
+    try:
+        is_due = time.time() - marker.stat().st_mtime > _SNAPSHOT_CHECK
+    except FileNotFoundError:
+        is_due = marker.parent.is_dir()
+    if not is_due:
+        return
+    from agent.session.snapshot_budget import limit_snapshots
+
+    if notice := limit_snapshots(project):
+        session.append(Signal(name="snapshots", detail=notice))
+    with suppress(OSError):  # a full disk: then it is due again
+        marker.touch(0o600)
+
+
+_SNAPSHOT_CHECK = 86_400
+"""Seconds between two looks at the size of the snapshots, each of which takes up to a tenth of a second."""
 
 
 def _restore_changes(

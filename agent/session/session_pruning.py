@@ -6,7 +6,7 @@ import fcntl
 import os
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,28 +70,35 @@ def _sum_file_sizes(folder: Path) -> int:
     return total
 
 
+def collect_snapshots(logs: Iterable[Path]) -> set[str]:
+    """Return the snapshots that logs refer to. Raises OSError and UserError for one that cannot be read."""
+    from agent.events import SnapshotEvent, UndoEvent
+    from agent.session.log import read_events
+
+    found: set[str] = set()
+    for log in logs:
+        for event in read_events(log.parent):
+            if isinstance(event, SnapshotEvent):
+                found.add(event.tree)
+            elif isinstance(event, UndoEvent):
+                found.update((event.before, event.after))
+    return found
+
+
 def prune_snapshots(project: Path) -> int:
     """Delete snapshots that no log of a project refers to; return their number. 0 while a session is open.
 
     project: the data folder of one project
     """
-    from agent.events import SnapshotEvent, UndoEvent
-    from agent.session.log import read_events
     from sandbox.errors import UserError
     from sandbox.snapshots.workspace_snapshots import Snapshots
 
     if not (project / "snapshots").is_dir():
         return 0
-    keep: set[str] = set()
-    for log in (project / "sessions").glob("*/log.jsonl"):
-        try:
-            for event in read_events(log.parent):
-                if isinstance(event, SnapshotEvent):
-                    keep.add(event.tree)
-                elif isinstance(event, UndoEvent):
-                    keep.update((event.before, event.after))
-        except (OSError, UserError):  # an unreadable log may refer to any of them
-            return 0
+    try:
+        keep = collect_snapshots((project / "sessions").glob("*/log.jsonl"))
+    except (OSError, UserError):  # an unreadable log may refer to any of them
+        return 0
     snapshots = Snapshots(project, project / "snapshots")
     try:
         return snapshots.prune(sorted(keep))
