@@ -32,6 +32,10 @@ MAX_VALUE = 4 << 20
 
 HINTS: tuple[tuple[str, str], ...] = (
     (
+        r"[^/\s'\":]\.git/.*Read-only file system",
+        "a folder with HEAD, objects and refs is a repository's: commands cannot write it; use edit or write",
+    ),
+    (
         r"\.git/.*Read-only file system",
         "commands cannot write .git: use git_commit, or git_bisect(command, good)",
     ),

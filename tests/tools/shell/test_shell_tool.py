@@ -10,6 +10,7 @@ import pytest
 from sandbox.policy.decision import Mode
 from tests.tools.workspaces import call, refused, workspace
 from tools.session.recall import recall
+from tools.edit.edit_tools import edit
 from tools.shell.shell_tool import shell
 
 
@@ -67,6 +68,21 @@ def test_what_commands_do_not_see_is_explained(tmp_path: Path) -> None:
     assert "visible_paths" in beside.text
     for path in ("missing.txt", f"{at.root}/missing.txt", "/usr/missing", "/tmp/missing"):
         assert "visible_paths" not in call(shell, at, command=f"cat {path}").text, path
+
+
+@pytest.mark.slow
+def test_a_committed_folder_that_looks_like_a_repository_is_explained(tmp_path: Path) -> None:
+    parts = {"HEAD": "ref: refs/heads/main\n", "objects/keep": "", "refs/keep": "", "description": "one\n"}
+    at = workspace(tmp_path, {f"demo.git/{name}": content for name, content in parts.items()})
+    if at.sandbox.name == "unconfined":
+        pytest.skip("nothing confines commands on this machine")
+    text = call(shell, at, command="echo two > demo.git/description").text
+    assert "commands cannot write it; use edit or write" in text
+    assert "git_commit" not in text
+    call(edit, at, path="demo.git/description", old="one", new="two")
+    assert (at.root / "demo.git/description").read_text() == "two\n"
+    (at.root / "site.git").mkdir()
+    assert call(shell, at, command="echo a > site.git/index.html").data["exit"] == 0
 
 
 @pytest.mark.slow
