@@ -67,6 +67,10 @@ async def list_files(path: str = ".", depth: int = 2, *, at: Workspace) -> Obser
     ignored = not names
     if ignored:  # requested by name, so it is listed although ignored
         names = await list_file_names(at, (*BASE, "--no-ignore"), folder)
+    else:
+        from tools.fs.tracked_ignored import list_tracked_ignored
+
+        names = sorted({*names, *await asyncio.to_thread(list_tracked_ignored, at.root, folder)})
     listing = await asyncio.to_thread(_build_listing, at, folder, names, depth, ignored)
     return replace(listing, value=names)
 

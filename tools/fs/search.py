@@ -61,8 +61,11 @@ async def search(pattern: str, path: str = ".", glob: str | None = None, *, at: 
         *((f"--glob={glob}",) if glob else ()),
         *build_exclusion_options(at),
     )
+    from tools.fs.tracked_ignored import list_tracked_ignored
+
+    places = (where, *await asyncio.to_thread(list_tracked_ignored, at.root, where, glob))
     hits, names = await asyncio.gather(
-        _search_content(at, scope, pattern, where), _search_names(at, scope, pattern, where)
+        _search_content(at, scope, pattern, *places), _search_names(at, scope, pattern, *places)
     )
     text = _format_hits(hits, names, pattern, where)
     return Observation(text=text, data=hits.as_data(names), value=hits.all_matches)
@@ -146,13 +149,13 @@ class Hits:
         }
 
 
-async def _search_content(at: Workspace, scope: Sequence[str], pattern: str, where: str) -> Hits:
+async def _search_content(at: Workspace, scope: Sequence[str], pattern: str, *where: str) -> Hits:
     """Search all files, each in its own encoding if the pattern has letters that are not the same in all."""
-    hits = await _search_utf8(at, scope, pattern, where)
+    hits = await _search_utf8(at, scope, pattern, *where)
     if not pattern.isascii():
         from tools.fs.encoded_files import group_by_label
 
-        for label, paths in (await group_by_label(at, scope, [_to_path_argument(where)])).items():
+        for label, paths in (await group_by_label(at, scope, [*map(_to_path_argument, where)])).items():
             options = (*scope, f"--encoding={label}", f"--regexp={pattern}")
             found, _ = await _run_search(at, options, *(path.removeprefix("./") for path in paths))
             for match in found.all_matches:
@@ -160,16 +163,16 @@ async def _search_content(at: Workspace, scope: Sequence[str], pattern: str, whe
     return hits
 
 
-async def _search_utf8(at: Workspace, scope: Sequence[str], pattern: str, where: str) -> Hits:
+async def _search_utf8(at: Workspace, scope: Sequence[str], pattern: str, *where: str) -> Hits:
     """Search as requested; as a literal, if the pattern does not parse; ignoring case, if nothing matched."""
-    hits, problem = await _run_search(at, (*scope, f"--regexp={pattern}"), where)
+    hits, problem = await _run_search(at, (*scope, f"--regexp={pattern}"), *where)
     if problem:
-        hits, problem = await _run_search(at, (*scope, "--fixed-strings", f"--regexp={pattern}"), where)
+        hits, problem = await _run_search(at, (*scope, "--fixed-strings", f"--regexp={pattern}"), *where)
         hits.interpretation = "taken literally, since it is not a valid regular expression"
         if problem:
             raise ToolFailure(f"search: {problem}")
     elif not hits.lines and pattern.lower() != pattern.upper():
-        other, _ = await _run_search(at, (*scope, "--ignore-case", f"--regexp={pattern}"), where)
+        other, _ = await _run_search(at, (*scope, "--ignore-case", f"--regexp={pattern}"), *where)
         if other.lines:
             other.interpretation = "in other letter case"
             return other
@@ -184,6 +187,8 @@ async def _run_search(at: Workspace, arguments: Sequence[str], *where: str) -> t
     denied = await asyncio.to_thread(_find_denied_paths, at) if at.rules.read_denials else ()
     run = Ripgrep(at.root, *options, denied=denied)
     path = ""
+    begun: set[str] = set()
+    is_repeated = False
     try:
         async with asyncio.timeout(MAX_SECONDS), aclosing(run.stream_lines()) as lines:
             async for line in lines:
@@ -193,7 +198,9 @@ async def _run_search(at: Workspace, arguments: Sequence[str], *where: str) -> t
                 event = json.loads(line)
                 if event["type"] == "begin":
                     path = _decode_text(event["data"]["path"]).removeprefix("./")
-                elif event["type"] == "match":
+                    is_repeated = path in begun  # named, and found in a named folder
+                    begun.add(path)
+                elif event["type"] == "match" and not is_repeated:
                     _add_event(at, hits, path, event["data"])
                 if hits.lines >= MAX_COUNTED:
                     hits.stop_reason = f"stopped after {MAX_COUNTED:,} lines"
@@ -223,9 +230,9 @@ def _decode_text(value: dict[str, str], at: Workspace | None = None, path: str =
     return decode_line(at, path, content)
 
 
-async def list_file_names(at: Workspace, arguments: Sequence[str], where: str) -> list[str]:
+async def list_file_names(at: Workspace, arguments: Sequence[str], *where: str) -> list[str]:
     """Return all files that ripgrep would search, relative to the workspace, sorted."""
-    run = Ripgrep(at.root, "--files", *arguments, "--", _to_path_argument(where))
+    run = Ripgrep(at.root, "--files", *arguments, "--", *map(_to_path_argument, where))
     found: list[str] = []
     try:
         async with asyncio.timeout(MAX_SECONDS), aclosing(run.stream_lines()) as lines:
@@ -233,7 +240,7 @@ async def list_file_names(at: Workspace, arguments: Sequence[str], where: str) -
                 found.append(line.decode("utf-8", "replace").removeprefix("./"))
     except TimeoutError:  # a very slow disk: partial names are better than none
         pass
-    return sorted(found)
+    return sorted(set(found))
 
 
 def _to_path_argument(where: str) -> str:
@@ -241,9 +248,9 @@ def _to_path_argument(where: str) -> str:
     return "./" if where == "." else f"./{where}"
 
 
-async def _search_names(at: Workspace, scope: Sequence[str], pattern: str, where: str) -> list[str]:
+async def _search_names(at: Workspace, scope: Sequence[str], pattern: str, *where: str) -> list[str]:
     """Return files whose name matches; with a slash in the pattern, those whose path does."""
-    files = await list_file_names(at, scope, where)
+    files = await list_file_names(at, scope, *where)
     subjects = files if "/" in pattern else [file.rpartition("/")[2] for file in files]
     stdin = "\n".join(subjects).encode("utf-8", "replace")
     base = ("--no-config", "--color=never", "--line-number", "--no-filename")

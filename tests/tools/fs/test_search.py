@@ -11,7 +11,10 @@ import pytest
 from sandbox.errors import UserError
 from sandbox.helpers import own_programs
 from sandbox.policy.rules import Rules, parse_rule
+from tests.support.repo import Repo
 from tests.tools.workspaces import call, refused, workspace
+from tools.core.action import Observation
+from tools.fs.file_tools import list_files
 from tools.fs.ripgrep import find_ripgrep
 from tools.fs.search import search
 
@@ -181,3 +184,23 @@ def test_what_may_not_be_read_is_not_found(tmp_path: Path) -> None:
     assert ".env" not in everywhere
     top = call(search, workspace(tmp_path, files, rules=unreadable("./.env")), pattern="token").text
     assert "app/.env" in top
+
+
+def test_tracked_files_that_the_rules_ignore_are_found_and_listed(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.write(".gitignore", "build/\n*.gen.py\n")
+    repo.write("build/kept.py", "needle\n")
+    repo.write("build/made.py", "needle\n")
+    repo.write("src/a.gen.py", "needle\n")
+    repo.write("src/b.py", "needle\n")
+    repo.git("add", "-f", "build/kept.py", "src/a.gen.py", "src/b.py")
+    at = repo.workspace()
+    assert _list_paths(call(search, at, pattern="needle")) == ["build/kept.py", "src/a.gen.py", "src/b.py"]
+    assert _list_paths(call(search, at, pattern="needle", path="src", glob="*.gen.py")) == ["src/a.gen.py"]
+    assert call(search, at, pattern="needle", path="build").text.count("kept.py") == 1
+    assert "kept.py" in call(list_files, at).text
+    assert "made.py" not in call(list_files, at).text
+
+
+def _list_paths(found: Observation) -> list[str]:
+    return sorted({match.path for match in found.value})

@@ -9,8 +9,8 @@ import pytest
 
 from sandbox.policy.decision import Mode
 from tests.tools.workspaces import call, refused, workspace
-from tools.session.recall import recall
 from tools.edit.edit_tools import edit
+from tools.session.recall import recall
 from tools.shell.shell_tool import shell
 
 
