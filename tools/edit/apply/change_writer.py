@@ -12,6 +12,7 @@ from typing import Any
 
 from sandbox.fs.text_file import compute_fingerprint, show_odd_bytes
 from sandbox.fs.transaction.transactions import Conflict, Transactions
+from sandbox.snapshots.working_tree import MAX_FILE_SIZE
 from tools.changes.file_versions import (
     SeenVersion,
     create_version,
@@ -320,6 +321,11 @@ def _describe_change(planned: PlannedFile, notes: Sequence[str]) -> AppliedChang
     old, new = map(show_odd_bytes, (planned.old_text, planned.new_text))
     diff = format_unified_diff(planned.path, old, new, planned.source)
     added, removed = count_diff_lines(diff) if diff else (0, 0)
+    if len(planned.before or b"") > MAX_FILE_SIZE:
+        notes = (
+            *notes,
+            f"note: undo does not restore {planned.path}: it has over {MAX_FILE_SIZE // 1_000_000} MB",
+        )
     return AppliedChange(
         planned=planned, diff=diff, added=added, removed=removed, notes=(*planned.notes, *notes)
     )

@@ -101,3 +101,11 @@ def test_a_link_out_of_the_workspace_names_the_tools_way(repo: Repo, target: str
     text = refused(edit, repo.workspace(), path="out", old="a", new="b")
     assert "outside the workspace" in text
     assert store.way.replace("FILE", "out") in text
+
+
+def test_an_edit_that_undo_does_not_cover_says_so(repo: Repo) -> None:
+    repo.write("big.txt", "one\n" + "x" * 100_000 + ("\n" + "y" * 100_000) * 100)
+    found = call(edit, repo.workspace(), path="big.txt", old="one\n", new="two\n")
+    assert "undo does not restore big.txt: it has over 10 MB" in found.text
+    repo.write("small.txt", "one\n")
+    assert "undo" not in call(edit, repo.workspace(), path="small.txt", old="one", new="two").text
