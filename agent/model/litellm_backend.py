@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 from agent.model.http.error_responses import is_overflow, mask_key, parse_prompt_size, parse_window
 from agent.model.http.retry import PASSING, TRIES, RetryBudget, parse_retry_after
-from agent.model.protocol import ContextOverflow, CutOff, Delta, Request, Usage
+from agent.model.protocol import AssistantMessage, ContextOverflow, CutOff, Delta, Request, Usage
 from agent.model.providers.model_catalog import DEFAULT_WINDOW, Listing
-from agent.model.wire_formats.chat_messages import ChatAssembler, message_to_json, tool_to_json
+from agent.model.wire_formats.chat_messages import FORM, ChatAssembler, message_to_json, tool_to_json
+from agent.model.wire_formats.kept_parts import name_endpoint, select_parts, stamp_endpoint
 from agent.model.wire_formats.reply_bounds import ReplyTooLarge
 from agent.model.wire_formats.wire_protocol import Assembler, Json, find_last_permanent_message
 from sandbox.errors import Fault, UserError
@@ -85,6 +86,7 @@ class LiteLLMModel:
         self._key_variable = key_variable
         self._find = listing
         self._key = api_key or ""
+        self._endpoint = f"litellm {model} {name_endpoint(api_base)}" if api_base else f"litellm {model}"
         self._options: Json = {"model": model, "api_base": api_base, "api_key": api_key}
         if temperature is not None:
             self._options["temperature"] = temperature
@@ -145,7 +147,7 @@ class LiteLLMModel:
     ) -> AsyncGenerator[Delta, None]:
         self._used = True
         marks = _build_cache_marks(request) if self._marks else {}
-        call = _build_call(request)
+        call = _build_call(request, self._endpoint)
         admission = None if self._gate is None else await self._admit(self._gate, call)
         try:
             response = await litellm.acompletion(**self._options, **call, **marks)
@@ -165,7 +167,8 @@ class LiteLLMModel:
         usage = assembler.usage
         if usage.cost is None and usage.input:
             usage = replace(usage, cost=self.price(usage))
-        yield assembler.build_reply(usage)
+        reply = assembler.build_reply(usage)
+        yield replace(reply, kept=stamp_endpoint(reply.kept, self._endpoint))
 
     async def _admit(self, gate: RateGate, call: Json) -> Admission:
         size = len(json.dumps([call["messages"], call.get("tools")], default=str))
@@ -223,8 +226,15 @@ class LiteLLMModel:
         return pause
 
 
-def _build_call(request: Request) -> Json:
-    messages = [message_to_json(message, reasoning=False) for message in request.messages]
+def _build_call(request: Request, endpoint: str) -> Json:
+    messages = [
+        message_to_json(
+            message,
+            reasoning=False,
+            kept=select_parts(message, FORM, endpoint) if isinstance(message, AssistantMessage) else (),
+        )
+        for message in request.messages
+    ]
     if request.system:
         messages.insert(0, {"role": "system", "content": request.system})
     call: Json = {

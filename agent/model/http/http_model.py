@@ -26,6 +26,7 @@ from agent.model.protocol import (
 )
 from agent.model.providers.model_catalog import DEFAULT_WINDOW, Listing
 from agent.model.servers.server_facts import ServerFacts
+from agent.model.wire_formats.kept_parts import name_endpoint, stamp_endpoint
 from agent.model.wire_formats.reply_bounds import ReplyTooLarge
 from agent.model.wire_formats.wire_protocol import Assembler, Wire
 from sandbox.errors import Fault, UserError
@@ -107,6 +108,7 @@ class HttpModel:
     def _use_wire(self, wire: Wire) -> None:
         self._wire = wire
         self.url = self._base + wire.path
+        wire.endpoint = name_endpoint(self.url)
         place = self.address
         self._asked = RequestTarget(
             url=self.url, model=place.model, key=self._key, variable=place.key_variable
@@ -218,6 +220,7 @@ class HttpModel:
         try:
             usage = assembler.usage
             reply = assembler.build_reply(usage)
+            reply = replace(reply, kept=stamp_endpoint(reply.kept, self._wire.endpoint))
         except MISSHAPEN:
             error = WireError("it sent a reply with parts of another shape")
             raise self._classify_wire_error(error, assembler) from None

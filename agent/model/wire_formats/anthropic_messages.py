@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,33 +11,23 @@ from typing import Any
 from agent.model.protocol import (
     AssistantMessage,
     Message,
-    ReasoningDelta,
-    Reply,
     Request,
-    TextDelta,
     ToolMessage,
     ToolSpec,
-    Usage,
     UserMessage,
 )
-from agent.model.text_pieces import TextPieces
+from agent.model.wire_formats.anthropic_reply import FORM, AnthropicAssembler
+from agent.model.wire_formats.kept_parts import Kept, order_parts, select_parts
 from agent.model.wire_formats.refused_effort import choose_accepted_effort
-from agent.model.wire_formats.reply_bounds import check_arguments_size
-from agent.model.wire_formats.tool_arguments import parse_action
 from agent.model.wire_formats.wire_protocol import (
     Assembler,
     EncodedPrefix,
     Json,
-    Stop,
     encode_json,
     encode_message,
     find_last_permanent_message,
-    parse_token_count,
 )
 from tools.core.action import Action
-
-FORM = "anthropic"
-"""Mark of message parts that only this format understands."""
 
 VERSION = "2023-06-01"
 
@@ -59,6 +48,7 @@ class AnthropicDialect:
     temperature: of the sampling; not sent together with thinking, which accepts only the default
     limit: the maximum of output tokens that can be requested from the model
     long: the cache keeps marked parts for an hour, not five minutes
+    extras: takes back what it attached to its replies
     tier: of its service ("auto", "standard_only"), "" for the account's
     schemas: makes a reply fit a schema
     """
@@ -69,6 +59,7 @@ class AnthropicDialect:
     temperature: float | None = None
     limit: int = MOST_OUTPUT
     long: bool = False
+    extras: bool = True
     tier: str = ""
     schemas: bool = True
 
@@ -77,6 +68,7 @@ class AnthropicWire:
     """The messages format. model: as the endpoint calls it; token: the key is a bearer token"""
 
     path = "/messages"
+    endpoint = ""
 
     def __init__(self, model: str, dialect: AnthropicDialect | None = None, *, token: bool = False) -> None:
         self.dialect = dialect or AnthropicDialect()
@@ -118,7 +110,7 @@ class AnthropicWire:
         if dialect.automatic and mark == len(request.messages) - 1:
             options["cache_control"] = self._mark  # the endpoint marks the end by itself
             mark = -1
-        messages = list(_encode_messages(request.messages, mark, self._mark))
+        messages = list(self._encode_messages(request.messages, mark))
         head = (encode_json(options)[:-1], fixed.tools, fixed.system)
         return b"".join((*head, b',"messages":[', b",".join(messages), b"]}"))
 
@@ -141,6 +133,10 @@ class AnthropicWire:
             self.dialect = replace(dialect, limit=int(limit[1]))
         elif dialect.schemas and re.search(r"output_config\.format|json_schema|output_format", said):
             self.dialect = replace(dialect, schemas=False)
+        elif dialect.extras and re.search(
+            r"signature|redacted_thinking|messages\.[0-9]+\.content.*[Ee]xtra inputs", said
+        ):
+            self.dialect = replace(dialect, extras=False)
         elif dialect.long and re.search(r"\bttl\b|extended-cache", said):
             self.dialect = replace(dialect, long=False)
             self._fixed = EncodedPrefix(self._encode_system, _encode_tools)
@@ -171,40 +167,40 @@ class AnthropicWire:
     def _mark(self) -> Json:
         return {"type": "ephemeral", "ttl": "1h"} if self.dialect.long else {"type": "ephemeral"}
 
+    def _encode_messages(self, messages: Sequence[Message], marked: int) -> Iterator[bytes]:
+        """Yield each message; the observations of one batch have to be in one. marked: the message to cache up to"""
+        form = f"{FORM}@{self.endpoint}" if self.dialect.extras else FORM
+        results: list[bytes] = []
+        for place, message in enumerate(messages):
+            if isinstance(message, ToolMessage):
+                results.append(
+                    encode_json(_build_tool_result(message) | {"cache_control": self._mark})
+                    if place == marked
+                    else encode_message(message, FORM, partial(_build_tool_result, message))
+                )
+                continue
+            if results:
+                yield _wrap_user_blocks(results)
+                results = []
+            if isinstance(message, UserMessage):
+                mark_here = self._mark if place == marked else None
+                blocks = [encode_json(block) for block in _build_user_blocks(message, mark_here)]
+                yield _wrap_user_blocks(blocks)
+            else:
+                content = encode_message(message, form, partial(self._list_assistant_blocks, message))
+                yield b'{"role":"assistant","content":' + content + b"}"
+        if results:
+            yield _wrap_user_blocks(results)
+
+    def _list_assistant_blocks(self, message: AssistantMessage) -> list[Json]:
+        kept = select_parts(message, FORM, self.endpoint) if self.dialect.extras else ()
+        return list(_build_assistant_blocks(message, kept))
+
     def _encode_system(self, text: str) -> bytes:
         if not text:
             return b""
         # Marked here too: the beginning stays in the cache when the history is compacted.
         return b',"system":' + encode_json([{"type": "text", "text": text, "cache_control": self._mark}])
-
-
-def _encode_messages(messages: Sequence[Message], marked: int, cache: Json) -> Iterator[bytes]:
-    """Yield each message; the observations of one batch have to be in one.
-
-    marked: the message to cache up to; cache: its mark
-    """
-    results: list[bytes] = []
-    for place, message in enumerate(messages):
-        if isinstance(message, ToolMessage):
-            mark = place == marked
-            results.append(
-                encode_json(_build_tool_result(message) | {"cache_control": cache})
-                if mark
-                else encode_message(message, FORM, lambda message=message: _build_tool_result(message))  # type: ignore[misc]
-            )
-            continue
-        if results:
-            yield _wrap_user_blocks(results)
-            results = []
-        if isinstance(message, UserMessage):
-            mark_here = cache if place == marked else None
-            blocks = [encode_json(block) for block in _build_user_blocks(message, mark_here)]
-            yield _wrap_user_blocks(blocks)
-        else:
-            content = encode_message(message, FORM, partial(_list_assistant_blocks, message))
-            yield b'{"role":"assistant","content":' + content + b"}"
-    if results:
-        yield _wrap_user_blocks(results)
 
 
 _MAX_TOKENS = re.compile(r"max_tokens: [0-9]+ > ([0-9]+)")
@@ -220,23 +216,6 @@ _STATUS: Mapping[str, int] = {
     "overloaded_error": 529,
 }
 """HTTP status for each error type in a stream."""
-
-_DELTAS: Mapping[str, str] = {
-    "text_delta": "text",
-    "thinking_delta": "thinking",
-    "signature_delta": "signature",
-    "input_json_delta": "partial_json",
-}
-"""By kind of a block's delta, the field with its text."""
-
-_STOPS: Mapping[str, Stop] = {
-    "end_turn": "end",
-    "stop_sequence": "end",
-    "tool_use": "actions",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "refusal",
-}
 
 
 def _wrap_user_blocks(blocks: Sequence[bytes]) -> bytes:
@@ -260,21 +239,20 @@ def _build_tool_result(message: ToolMessage) -> Json:
     return result | {"is_error": True} if message.failed else result
 
 
-def _list_assistant_blocks(message: Message) -> list[Json]:
-    return list(_build_assistant_blocks(message))
-
-
-def _build_assistant_blocks(message: Message) -> Iterator[Json]:
-    """Yield the assistant's blocks, with its signed thoughts at their original positions."""
-    assert isinstance(message, AssistantMessage)
-    plain: list[Json] = []
-    if message.text.strip():
-        plain.append({"type": "text", "text": message.text.rstrip()})
-    plain += [_build_tool_use(action) for action in message.actions]
-    kept = [part for part in message.kept if part.get("wire") == FORM]
-    for place, block in enumerate(plain or [{"type": "text", "text": "(nothing)"}]):
-        yield from (dict(part["block"]) for part in kept if int(part["at"]) == place)
-        yield block
+def _build_assistant_blocks(message: AssistantMessage, kept: Sequence[Kept]) -> Iterator[Json]:
+    """Yield the assistant's blocks in their order, signed thoughts among them."""
+    is_empty = True
+    for part in order_parts(message, kept):
+        if part.kind == "other":
+            yield dict(part.block)
+        elif part.action is not None:
+            is_empty = False
+            yield {**_build_tool_use(part.action), **part.extra}
+        elif part.text.strip():
+            is_empty = False
+            yield {"type": "text", "text": part.text.rstrip(), **part.extra}
+    if is_empty:
+        yield {"type": "text", "text": "(nothing)"}
 
 
 def _build_tool_use(action: Action) -> Json:
@@ -290,128 +268,6 @@ def _build_tool_use(action: Action) -> Json:
 def _sanitize_identifier(text: str) -> str:
     """Replace characters of ids and names, of other providers or invented by a model, that are not accepted here."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", text)[:128] or "_"
-
-
-class AnthropicAssembler(Assembler):
-    """Assembler of a message. A block counts when it is closed: half a tool call is never returned."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._blocks: dict[int, Json] = {}
-        self._open: set[int] = set()
-        self._usage: dict[str, Any] = {}
-        self._stop: Stop = "end"
-
-    def feed(self, piece: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
-        """See `Assembler.feed`."""
-        match piece.get("type"):
-            case "message_start":
-                self._update_usage(piece["message"].get("usage"))
-            case "content_block_start":
-                block = dict(piece["content_block"])
-                self._begin_block(piece["index"], block)
-                self._open.add(piece["index"])
-                yield from self._emit_deltas(str(block.get("text") or ""), str(block.get("thinking") or ""))
-            case "content_block_delta":
-                yield from self._feed_delta(self._blocks[piece["index"]], piece["delta"])
-            case "content_block_stop":
-                self._open.discard(piece["index"])
-            case "message_delta":
-                self._update_usage(piece.get("usage"))
-                self._record_stop((piece.get("delta") or {}).get("stop_reason"))
-            case "message_stop":
-                self.finished = True
-            case "message":  # the whole message, from a server that does not stream
-                for place, each in enumerate(piece["content"]):
-                    self._begin_block(place, each)
-                    yield from self._emit_deltas(str(each.get("text") or ""), str(each.get("thinking") or ""))
-                self._update_usage(piece.get("usage"))
-                self._record_stop(piece.get("stop_reason") or "end_turn")
-
-    @property
-    def is_whole(self) -> bool:
-        """See `Assembler.is_whole`."""
-        return bool(self._blocks) and not self._open
-
-    def build_reply(self, usage: Usage) -> Reply:
-        """See `Assembler.build_reply`."""
-        text: list[str] = []
-        thoughts: list[str] = []
-        actions: list[Action] = []
-        kept: list[Mapping[str, Any]] = []
-        for block in self._blocks.values():
-            match block.get("type"):
-                case "text":
-                    text += [str(block.get("text") or ""), *block["pieces"]]
-                case "tool_use":
-                    raw = "".join(block["pieces"]) or json.dumps(block.get("input") or {}, ensure_ascii=False)
-                    cut = self._stop == "length"
-                    actions.append(parse_action(str(block["id"]), str(block["name"]), raw, cut=cut))
-                case "thinking" | "redacted_thinking":
-                    thought = str(block.get("thinking") or "") + "".join(block["pieces"])
-                    thoughts.append(thought)
-                    place = len(actions) + bool("".join(text).strip())
-                    whole = {key: value for key, value in block.items() if key not in ("pieces", "size")}
-                    if block["type"] == "thinking":
-                        whole["thinking"] = thought
-                    if whole.get("signature") or whole.get("data"):
-                        kept.append({"wire": FORM, "at": place, "block": whole})
-        return Reply(
-            text="".join(text),
-            actions=tuple(actions),
-            reasoning="".join(thoughts),
-            usage=usage,
-            stop="actions" if actions and self._stop in ("end", "other") else self._stop,
-            kept=tuple(kept),
-        )
-
-    @property
-    def usage(self) -> Usage:
-        """See `Assembler.usage`."""
-        read = parse_token_count(self._usage.get("cache_read_input_tokens"))
-        written = parse_token_count(self._usage.get("cache_creation_input_tokens"))
-        return Usage(
-            input=parse_token_count(self._usage.get("input_tokens")) + read + written,
-            cached=read,
-            written=written,
-            output=parse_token_count(self._usage.get("output_tokens")),
-        )
-
-    def _begin_block(self, place: int, block: Mapping[str, Any]) -> None:
-        self.bounds.add_call()  # a thought costs as much as a call, and there are as few
-        self._blocks[place] = {**block, "pieces": TextPieces(), "size": 0}
-
-    def _feed_delta(self, block: Json, delta: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
-        kind = str(delta.get("type"))
-        if kind not in _DELTAS:
-            return
-        text = str(delta[_DELTAS[kind]])
-        self.bounds.add_part(len(text))
-        if kind == "signature_delta":
-            block["signature"] = block.get("signature", "") + text
-            return
-        block["pieces"].append(text)
-        if kind == "input_json_delta":
-            block["size"] += len(text)
-            check_arguments_size(block["size"])
-        yield from self._emit_deltas(
-            text if kind == "text_delta" else "", text if kind == "thinking_delta" else ""
-        )
-
-    def _emit_deltas(self, text: str, thought: str) -> Iterator[TextDelta | ReasoningDelta]:
-        if thought:
-            yield ReasoningDelta(text=thought)
-        if text:
-            self.spoke = True
-            yield TextDelta(text=text)
-
-    def _update_usage(self, usage: Mapping[str, Any] | None) -> None:
-        self._usage.update({key: value for key, value in (usage or {}).items() if value is not None})
-
-    def _record_stop(self, reason: object) -> None:
-        if reason:
-            self.finished = True
-            self._stop = _STOPS.get(str(reason), "other")
 
 
 def _encode_tools(tools: Sequence[ToolSpec]) -> bytes:

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agent.model.protocol import Message, Request, ToolSpec, UserMessage
-from agent.model.wire_formats.chat_messages import ChatAssembler, message_to_json, tool_to_json
+from agent.model.protocol import AssistantMessage, Message, Request, ToolSpec, UserMessage
+from agent.model.wire_formats.chat_messages import FORM, ChatAssembler, message_to_json, tool_to_json
+from agent.model.wire_formats.kept_parts import Kept, select_parts
 from agent.model.wire_formats.refused_effort import lower_effort
 from agent.model.wire_formats.wire_protocol import (
     Assembler,
@@ -35,6 +36,7 @@ class ChatDialect:
     retention: how long the endpoint keeps its cache ("24h"), "" for its default
     tier: of its service ("default", "flex", "priority"), "" for the account's
     schemas: makes a reply fit a schema
+    extras: takes back what it attached to its replies
     splits: what the system prompt says of the folder goes with the first message, since templates of open models
         render the tools after the system message: the server's prefix cache then holds from folder to folder
     """
@@ -49,6 +51,7 @@ class ChatDialect:
     sticky: str = ""
     retention: str = ""
     tier: str = ""
+    extras: bool = True
     splits: bool = False
     schemas: bool = True
 
@@ -64,6 +67,13 @@ _CONCESSIONS: Mapping[str, Mapping[str, bool | str | None]] = {
     "service_tier": {"tier": ""},
     "cache_control": {"mark": False},
     "image": {"images": False},
+    "reasoning_details": {"extras": False},
+    "extra_content": {"extras": False},
+    "signature": {"extras": False},
+    "xtra inputs are not permitted": {"extras": False},
+    "dditional properties": {"extras": False},
+    "nrecognized": {"extras": False},
+    "nknown field": {"extras": False},
     "response_format": {"schemas": False},
     "json_schema": {"schemas": False},
 }
@@ -74,6 +84,7 @@ class ChatWire:
     """Chat completions. model: as the endpoint calls it"""
 
     path = "/chat/completions"
+    endpoint = ""
 
     def __init__(self, model: str, dialect: ChatDialect | None = None) -> None:
         self.dialect = dialect or ChatDialect()
@@ -116,7 +127,9 @@ class ChatWire:
         if dialect.tier:
             options["service_tier"] = dialect.tier
         messages = [fixed.system] if fixed.system else []
-        encoding = self._form if dialect.images else ""  # hundreds of messages, nearly all encoded before
+        encoding = (
+            f"{self._form}@{self.endpoint}" if dialect.images else ""
+        )  # hundreds of messages, nearly all encoded before
         messages += [
             message.wire.get(encoding) or self._encode_message(message) for message in request.messages
         ]
@@ -128,7 +141,9 @@ class ChatWire:
         ):
             options["cache_control"] = _EPHEMERAL  # the end is marked by the gateway
         elif dialect.mark and mark >= 0:
-            messages[mark - len(request.messages)] = encode_json(_mark_for_cache(request.messages[mark]))
+            messages[mark - len(request.messages)] = encode_json(
+                _mark_for_cache(request.messages[mark], self._select_parts(request.messages[mark]))
+            )
         return b"".join(
             (encode_json(options)[:-1], fixed.tools, b',"messages":[', b",".join(messages), b"]}")
         )
@@ -171,18 +186,30 @@ class ChatWire:
             return encode_message(
                 message, "openai-chat-blind", lambda: message_to_json(without, reasoning=False)
             )
-        return encode_message(
-            message, self._form, lambda: message_to_json(message, reasoning=self.dialect.reasoning)
-        )
+        kept, reasoning = self._select_parts(message), self.dialect.reasoning
+        form = f"{self._form}@{self.endpoint}"
+        if kept:
+            return encode_message(
+                message, form, lambda: message_to_json(message, reasoning=reasoning, kept=kept)
+            )
+        shared = encode_message(message, self._form, lambda: message_to_json(message, reasoning=reasoning))
+        message.wire[form] = shared
+        return shared
+
+    def _select_parts(self, message: Message) -> Sequence[Kept]:
+        if not (self.dialect.extras and isinstance(message, AssistantMessage)):
+            return ()
+        return select_parts(message, FORM, self.endpoint)
 
     @property
     def _form(self) -> str:
-        return "openai-chat+reasoning" if self.dialect.reasoning else "openai-chat"
+        form = f"{FORM}+reasoning" if self.dialect.reasoning else FORM
+        return form if self.dialect.extras else f"{form}-plain"
 
 
-def _mark_for_cache(message: Message) -> dict[str, Any]:
+def _mark_for_cache(message: Message, kept: Sequence[Kept]) -> dict[str, Any]:
     """Return a message with a cache mark at its end."""
-    whole = message_to_json(message, reasoning=False)
+    whole = message_to_json(message, reasoning=False, kept=kept)
     if isinstance(whole["content"], str) and whole["content"]:
         whole["content"] = [{"type": "text", "text": whole["content"], "cache_control": _EPHEMERAL}]
     return whole

@@ -20,11 +20,18 @@ from agent.model.protocol import (
     UserMessage,
 )
 from agent.model.text_pieces import TextPieces
+from agent.model.wire_formats.kept_parts import (
+    Kept,
+    Part,
+    PartRecorder,
+    find_extra,
+    merge_fields,
+    order_parts,
+)
 from agent.model.wire_formats.repeated_events import RepeatedEvents
 from agent.model.wire_formats.reply_bounds import check_arguments_size
 from agent.model.wire_formats.tool_arguments import is_json_object, parse_action
 from agent.model.wire_formats.wire_protocol import Assembler, Json, Stop, parse_token_count
-from tools.core.action import Action
 
 _STOPS: Mapping[str, Stop] = {
     "stop": "end",
@@ -42,8 +49,15 @@ _NO_REASONING = " "
 """Placeholder for reasoning that was not kept: endpoints that require the field refuse an empty one."""
 
 
-def message_to_json(message: Message, *, reasoning: bool) -> Json:
-    """Return one message as JSON. `reasoning`: the endpoint requires the assistant's own reasoning."""
+FORM = "openai-chat"
+"""Mark of message parts that only this format understands."""
+
+
+def message_to_json(message: Message, *, reasoning: bool, kept: Sequence[Kept] = ()) -> Json:
+    """Return one message as JSON.
+
+    reasoning: the endpoint requires the assistant's own reasoning; kept: parts of the message that came from it
+    """
     match message:
         case UserMessage():
             return {
@@ -58,8 +72,13 @@ def message_to_json(message: Message, *, reasoning: bool) -> Json:
             encoded: Json = {"role": "assistant", "content": content}
             if reasoning:
                 encoded["reasoning_content"] = message.reasoning or _NO_REASONING
+            parts = list(order_parts(message, kept))
+            if any(part.kind == "other" or (part.kind == "text" and part.extra) for part in parts):
+                encoded["content"] = [_part_to_json(part) for part in parts if part.kind != "call"]
             if message.actions:
-                encoded["tool_calls"] = [_call_to_json(action) for action in message.actions]
+                encoded["tool_calls"] = [_call_to_json(part) for part in parts if part.action is not None]
+            for part in kept:
+                encoded = (part["extra"] if part["kind"] == "message" else {}) | encoded
             return encoded
 
 
@@ -77,6 +96,17 @@ class _Call:
     tool: str
     arguments: TextPieces = field(default_factory=TextPieces)
     size: int = 0
+    extra: Json = field(default_factory=dict)
+    fields: Json = field(default_factory=dict)
+
+
+_OF_MESSAGE = frozenset(
+    {"role", "content", "reasoning_content", "reasoning", "refusal", "tool_calls", "function_call"}
+)
+_OF_CALL = frozenset({"index", "id", "type", "function"})
+_OF_FUNCTION = frozenset({"name", "arguments"})
+_OF_TEXT = frozenset({"type", "text"})
+"""Fields that the format defines. Others, as thoughts signed by a gateway, go back as they came."""
 
 
 class ChatAssembler(Assembler):
@@ -87,6 +117,8 @@ class ChatAssembler(Assembler):
         self._text = TextPieces()
         self._reasoning = TextPieces()
         self._calls: list[_Call] = []
+        self._extra: Json = {}
+        self._content: list[Json] = []  # parts of a content that came as a list of them
         self._at: dict[int, _Call] = {}
         self._stop: Stop = "end"
         self._has_stop_reason = False
@@ -158,6 +190,7 @@ class ChatAssembler(Assembler):
             reasoning="".join(self._reasoning),
             usage=usage,
             stop=stop,
+            kept=self._list_parts(),
         )
 
     @property
@@ -180,6 +213,9 @@ class ChatAssembler(Assembler):
 
     def _feed_choice(self, choice: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
         delta = choice.get("delta") or choice.get("message") or {}
+        self._merge_extra(self._extra, find_extra(delta, _OF_MESSAGE))
+        if isinstance(content := delta.get("content"), list):
+            self._add_content(content)
         thought = delta.get("reasoning_content") or delta.get("reasoning")
         for reasoning, text in _iter_text_parts(thought, thinking=True):
             yield from self._emit_text(text, reasoning=reasoning)
@@ -207,6 +243,37 @@ class ChatAssembler(Assembler):
             self._text.append(text)
             yield TextDelta(text=text)
 
+    def _merge_extra(self, known: Json, extra: Mapping[str, Any]) -> None:
+        if extra:
+            self.bounds.add_part(len(str(extra)))
+            merge_fields(known, extra)
+
+    def _add_content(self, parts: Sequence[Any]) -> None:
+        """Add typed parts; those of one kind in a row are one part that goes on."""
+        for part in parts:
+            last = self._content[-1] if self._content else {}
+            if isinstance(part, str):
+                part = {"type": "text", "text": part}
+            if last.get("type") == part.get("type"):
+                self._merge_extra(last, part)
+            else:
+                self.bounds.add_call()
+                self._content.append(dict(part))
+
+    def _list_parts(self) -> tuple[Kept, ...]:
+        parts = PartRecorder(FORM)
+        parts.add_message(self._extra)
+        for part in self._content:
+            if part.get("type") == "text":
+                parts.add_text(len(str(part.get("text") or "")), find_extra(part, _OF_TEXT))
+            else:
+                parts.add_block(part)
+        if not self._content:
+            parts.add_text(sum(map(len, self._text)), {})
+        for call in self._calls:
+            parts.add_call(call.extra, call.fields)
+        return parts.build()
+
     def _feed_call(self, piece: Mapping[str, Any]) -> None:
         function = piece.get("function") or {}
         name, given = function.get("name") or "", piece.get("id") or ""
@@ -221,6 +288,8 @@ class ChatAssembler(Assembler):
             self._calls.append(call)
         elif name and not call.tool:
             call.tool = name
+        self._merge_extra(call.extra, find_extra(piece, _OF_CALL))
+        self._merge_extra(call.fields, find_extra(function, _OF_FUNCTION))
         arguments = function.get("arguments")
         if arguments:
             text = arguments if isinstance(arguments, str) else json.dumps(arguments)
@@ -240,14 +309,20 @@ def _build_image_content(message: UserMessage) -> list[Json]:
     return [{"type": "text", "text": message.text}, *images]
 
 
-def _call_to_json(action: Action) -> Json:
+def _part_to_json(part: Part) -> Json:
+    return dict(part.block) if part.kind == "other" else {"type": "text", "text": part.text, **part.extra}
+
+
+def _call_to_json(part: Part) -> Json:
     # From the parsed arguments, not from `raw`: a reloaded log must encode to the same bytes, and invalid
     # JSON makes some servers fail on every later request.
-    arguments = json.dumps(action.arguments, ensure_ascii=False)
+    assert part.action is not None
+    arguments = json.dumps(part.action.arguments, ensure_ascii=False)
     return {
-        "id": action.id,
+        "id": part.action.id,
         "type": "function",
-        "function": {"name": action.tool, "arguments": arguments},
+        "function": {"name": part.action.tool, "arguments": arguments, **part.fields},
+        **part.extra,
     }
 
 

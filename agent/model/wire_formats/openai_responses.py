@@ -24,6 +24,7 @@ from agent.model.protocol import (
     UserMessage,
 )
 from agent.model.text_pieces import TextPieces
+from agent.model.wire_formats.kept_parts import Kept, PartRecorder, find_extra, order_parts, select_parts
 from agent.model.wire_formats.refused_effort import lower_effort
 from agent.model.wire_formats.reply_bounds import check_arguments_size
 from agent.model.wire_formats.tool_arguments import parse_action
@@ -36,6 +37,7 @@ from agent.model.wire_formats.wire_protocol import (
     encode_json,
     parse_token_count,
 )
+from tools.core.action import Action
 
 FORM = "openai-responses"
 """Mark of message parts that only this format understands."""
@@ -57,6 +59,7 @@ class ResponsesDialect:
 
 _CONCESSIONS: Mapping[str, Mapping[str, bool | str | None]] = {
     "encrypted": {"encrypted": False},
+    "Unknown parameter: 'input": {"encrypted": False},
     "include": {"encrypted": False},
     "temperature": {"temperature": None},
     "prompt_cache_retention": {"retention": ""},
@@ -73,6 +76,7 @@ class ResponsesWire:
     """The responses format. model: as the endpoint calls it"""
 
     path = "/responses"
+    endpoint = ""
 
     def __init__(self, model: str, dialect: ResponsesDialect | None = None) -> None:
         self.dialect = dialect or ResponsesDialect()
@@ -137,11 +141,13 @@ class ResponsesWire:
 
     def _encode_message(self, message: Message) -> bytes:
         """Return the items of one message, joined; a message may be several of them."""
-        form = FORM if self.dialect.encrypted else f"{FORM}-plain"
+        form = f"{FORM}@{self.endpoint}" if self.dialect.encrypted else f"{FORM}-plain"
         found = message.wire.get(form)
         if found is None:
-            kept = self.dialect.encrypted
-            found = b",".join(encode_json(item) for item in build_message_items(message, kept=kept))
+            kept: Sequence[Kept] = ()
+            if self.dialect.encrypted and isinstance(message, AssistantMessage):
+                kept = select_parts(message, FORM, self.endpoint)
+            found = b",".join(encode_json(item) for item in build_message_items(message, kept))
             message.wire[form] = found
         return found
 
@@ -156,8 +162,8 @@ _STATUS: Mapping[str, int] = {
 """HTTP status for each error code in a stream."""
 
 
-def build_message_items(message: Message, *, kept: bool) -> Iterator[Json]:
-    """Yield the items of one message. kept: with the encrypted reasoning"""
+def build_message_items(message: Message, kept: Sequence[Kept]) -> Iterator[Json]:
+    """Yield the items of one message. kept: its parts that came from this endpoint"""
     match message:
         case UserMessage():
             images = [{"type": "input_image", "image_url": image.url} for image in message.images]
@@ -166,18 +172,23 @@ def build_message_items(message: Message, *, kept: bool) -> Iterator[Json]:
         case ToolMessage():
             yield {"type": "function_call_output", "call_id": message.call, "output": message.text}
         case AssistantMessage():
-            for part in message.kept if kept else ():
-                if part.get("wire") == FORM:
-                    yield dict(part["item"])
-            if message.text:
-                yield {"role": "assistant", "content": [{"type": "output_text", "text": message.text}]}
-            for action in message.actions:
-                yield {
-                    "type": "function_call",
-                    "call_id": action.id,
-                    "name": action.tool,
-                    "arguments": json.dumps(action.arguments, ensure_ascii=False),
-                }
+            for part in order_parts(message, kept):
+                if part.action is not None:
+                    yield {**_build_call(part.action), **part.extra}
+                elif part.kind == "other":
+                    yield dict(part.block)
+                elif part.text:
+                    content = [{"type": "output_text", "text": part.text}]
+                    yield {"role": "assistant", "content": content, **part.extra}
+
+
+def _build_call(action: Action) -> Json:
+    return {
+        "type": "function_call",
+        "call_id": action.id,
+        "name": action.tool,
+        "arguments": json.dumps(action.arguments, ensure_ascii=False),
+    }
 
 
 class ResponsesAssembler(Assembler):
@@ -247,12 +258,24 @@ class ResponsesAssembler(Assembler):
             reasoning="".join(self._thought),
             usage=usage,
             stop="actions" if actions and stop == "end" else stop,
-            kept=tuple(
-                {"wire": FORM, "item": _strip_id(item)}
-                for item in self._items
-                if item.get("type") == "reasoning" and item.get("encrypted_content")
-            ),
+            kept=self._list_parts(),
         )
+
+    def _list_parts(self) -> tuple[Kept, ...]:
+        parts = PartRecorder(FORM)
+        for item in self._items:
+            match item.get("type"):
+                case "message":
+                    for part in item.get("content") or ():
+                        size = len(str(part.get("text") or part.get("refusal") or ""))
+                        parts.add_text(size, find_extra(item, _OF_MESSAGE))
+                case "function_call":
+                    parts.add_call(find_extra(item, _OF_CALL))
+                case "reasoning" if not item.get("encrypted_content"):
+                    pass  # not stored there, and not here: it cannot be sent back
+                case _:
+                    parts.add_block(_strip_id(item))
+        return parts.build()
 
     @property
     def usage(self) -> Usage:
@@ -312,6 +335,11 @@ class ResponsesAssembler(Assembler):
             self.bounds.add_part(len(text))
             self._thought.append(text)
             yield ReasoningDelta(text=text)
+
+
+_OF_MESSAGE = frozenset({"type", "id", "role", "status", "content"})
+_OF_CALL = frozenset({"type", "id", "call_id", "name", "arguments", "status"})
+"""Fields of items that the format defines."""
 
 
 def _strip_id(item: Mapping[str, Any]) -> Json:

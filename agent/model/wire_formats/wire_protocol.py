@@ -71,9 +71,11 @@ class Wire(Protocol):
     """One format of requests and answers, as an endpoint expects it.
 
     path: below the API base; tier: of the prices that its requests cost, "" for the standard ones
+    endpoint: name of the address that is spoken to; parts of replies that came from it go back to it
     """
 
     path: str
+    endpoint: str
 
     @property
     def tier(self) -> str: ...
