@@ -215,6 +215,10 @@ class ContextOverflow(UserError):
         self.sent = sent
 
 
+class RequestRefused(UserError):
+    """The endpoint refuses the request (400, 413 or 422) for a reason that is not recognised."""
+
+
 class ToolsRefused(UserError):
     """The endpoint supports no tools with this model."""
 

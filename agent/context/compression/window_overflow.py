@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from agent.context.compression.compressor import Compressor
-from agent.model.protocol import UNPAID, ContextOverflow
-from sandbox.errors import Fault
+from agent.model.protocol import UNPAID, ContextOverflow, RequestRefused
+from sandbox.errors import Fault, UserError
 
 SMALL_WINDOW = 32_768
 """Tokens of the largest window for which the length of a reply is limited."""
 
 SURE = 1.25
 """Times the window that a request must be estimated at to be refused unsent: estimates err by a fifth."""
+
+
+NEAR = 0.7
+"""Share of the window from which a refusal without a known reason is taken for one of the size: a reply needs room."""
 
 
 def find_overflow(compressor: Compressor, model: str) -> ContextOverflow | None:
@@ -42,6 +46,13 @@ def describe_overflow(compressor: Compressor, error: ContextOverflow) -> Context
         hint = "/compact, start a new session, or use a model with a larger window"
     message = f"{error.message} ({sent} tokens; the window has {limit:,})"
     return ContextOverflow(error.fault, message, hint, limit=error.limit, sent=error.sent)
+
+
+def suspect_overflow(compressor: Compressor, error: RequestRefused) -> UserError:
+    """Return the error of a refused request: too long, if its size is near the window or above, else as it is."""
+    if compressor.total_tokens < compressor.find_window() * NEAR:
+        return error
+    return describe_overflow(compressor, ContextOverflow(error.fault, error.message, error.hint))
 
 
 def compute_output_limit(window: int) -> int | None:

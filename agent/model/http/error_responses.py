@@ -7,18 +7,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from agent.model.http.overflow_wordings import LIMIT, OVERFLOW, SENT
 from agent.model.http.retry import PASSING, parse_retry_after
-from agent.model.protocol import ContextOverflow, ToolsRefused
+from agent.model.protocol import ContextOverflow, RequestRefused, ToolsRefused
 from sandbox.errors import Fault, UserError
-
-_OVERFLOW = re.compile(
-    r"context_length_exceeded|context_?window_?exceeded|maximum context length|context window"
-    r"|prompt is too long|input is too long|exceeds? (?:the |this |its )?(?:available |model'?s? )?context"
-    r"|exceed(?:s|ed)? (?:the )?(?:model'?s? )?(?:max(?:imum)?|limit).{0,40}tokens|too many (?:input )?tokens"
-    r"|reduce the length of the (?:messages|prompt|input)|input token count.{0,40}exceeds",
-    re.IGNORECASE | re.DOTALL,
-)
-"""Wordings of providers and local servers for a request that exceeds the model's context window."""
 
 _NO_TOOLS = re.compile(
     r"(?:does not|doesn't|do not|not) support (?:tool|function)|(?:tools?|tool.use|function.call\w*|tool.choice)"
@@ -28,18 +20,8 @@ _NO_TOOLS = re.compile(
 )
 """Wordings of servers for a model without tool support (Ollama, vLLM, llama.cpp, OpenRouter and others)."""
 
-_LIMIT = re.compile(
-    r"(?:maximum context length is|context (?:size|window|length)(?: of| is| \()?|> |limit of|maximum of|n_ctx[=: ]+)"
-    r"\s*\(?([0-9][0-9,_]{2,9})\b",
-    re.IGNORECASE,
-)
-
-_SENT = re.compile(
-    r"(?:resulted in|requested|you passed|prompt is|request \(|has|contains|input(?: length)? of)\s*"
-    r"([0-9][0-9,_]*)\s*(?:input |prompt )?tokens|([0-9][0-9,_]*) tokens >",
-    re.IGNORECASE,
-)
-"""Wordings in which a refusal tells the size of the request."""
+LONGEST_MESSAGE = 2_000
+"""Characters of an error's text in which wordings are looked for; 300 of them are shown."""
 
 SHORTEST_KEY = 8
 """Characters of the shortest key that is masked. A placeholder such as "x" stands in every other word."""
@@ -79,7 +61,7 @@ class RequestTarget:
 def classify_failure(asked: RequestTarget, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
     """Return the exception for an answer other than 200: TransientError, ContextOverflow or another UserError."""
     code, text = parse_error_body(body)
-    words = f": {mask_key(text, asked.key)}" if text else ""
+    words = f": {mask_key(sanitize_line(text, 300), asked.key)}" if text else ""
     if status in (401, 403) or code in _NO_CREDIT:
         variable = asked.variable or "the API key"
         hint = f"Check {variable}: is it for this provider, still valid, and paid for?"
@@ -104,7 +86,8 @@ def classify_failure(asked: RequestTarget, status: int, headers: Mapping[str, st
         hint = f"Use it in the API base: it redirects to {sanitize_line(location, 200)!r}"
         return UserError(Fault.CONFIGURATION, f"{asked.url} has another address ({status})", hint)
     hint = "Another model may do"
-    return UserError(Fault.CONFIGURATION, f"{asked.url} refuses the request ({status}){words}", hint)
+    kind = RequestRefused if status in (400, 413, 422) else UserError
+    return kind(Fault.CONFIGURATION, f"{asked.url} refuses the request ({status}){words}", hint)
 
 
 def mask_key(text: str, key: str) -> str:
@@ -116,36 +99,49 @@ def is_overflow(status: int, code: str, text: str) -> bool:
     """Return whether a refusal is about the length of the request."""
     if status in (401, 403, 404, 429):  # a tokens-per-minute limit mentions too many tokens, too
         return False
-    return bool(status == 413 or _OVERFLOW.search(f"{code} {text}"))
+    return bool(status == 413 or OVERFLOW.search(f"{code} {text}"))
 
 
 def parse_window(text: str) -> int | None:
     """Return the context window in tokens that a refusal names, None if it names none."""
-    found = [int(re.sub("[,_]", "", match)) for match in _LIMIT.findall(text)]
+    found = [int(re.sub("[,_]", "", match)) for match in LIMIT.findall(text)]
     return min((each for each in found if each >= 512), default=None)
 
 
 def parse_prompt_size(text: str) -> int | None:
     """Return the tokens that a refusal counted in the request, None if it names none."""
-    found = [int(re.sub("[,_]", "", next(filter(None, match)))) for match in _SENT.findall(text)]
+    found = [int(re.sub("[,_]", "", next(filter(None, match)))) for match in SENT.findall(text)]
     return max(found, default=None)
 
 
 def parse_error_body(body: bytes) -> tuple[str, str]:
-    """Return (code, message) of an error body, which is JSON of several shapes or plain text."""
+    """Return (code, message) of an error body, which is JSON of several shapes or plain text.
+
+    A gateway's message is followed by that of the provider behind it.
+    """
     text = body.decode("utf-8", "replace")
     try:
         error = json.loads(text)
     except (ValueError, RecursionError):  # a proxy's page, a plain line
-        return "", sanitize_line(text, 300)
+        return "", sanitize_line(text, LONGEST_MESSAGE)
     if isinstance(error, list) and error:
         error = error[0]
     if isinstance(error, dict):
         error = error.get("error", error)
     if not isinstance(error, dict):
-        return "", sanitize_line(str(error), 300)
-    message = error.get("message") or error.get("detail") or text
-    return str(error.get("code") or error.get("type") or ""), sanitize_line(str(message), 300)
+        return "", sanitize_line(str(error), LONGEST_MESSAGE)
+    message = error.get("message") or _join_details(error.get("detail")) or text
+    behind = error.get("metadata")
+    behind = behind.get("raw") if isinstance(behind, dict) else None
+    whole = f"{message}: {behind}" if behind else str(message)
+    return str(error.get("code") or error.get("type") or ""), sanitize_line(whole, LONGEST_MESSAGE)
+
+
+def _join_details(detail: object) -> str:
+    """Return the messages of a list of faults (FastAPI), without what they quote of the request; others as text."""
+    if isinstance(detail, list):
+        return "; ".join(str(each.get("msg", "")) for each in detail if isinstance(each, dict))
+    return str(detail or "")
 
 
 def sanitize_line(text: str, limit: int) -> str:

@@ -17,6 +17,7 @@ from agent.context.compression.window_overflow import (
     compute_output_limit,
     describe_overflow,
     find_overflow,
+    suspect_overflow,
 )
 from agent.context.projection.message_slots import count_bytes
 from agent.events import AskedAction, MessageEvent, Signal, UsageRecord
@@ -31,6 +32,7 @@ from agent.model.protocol import (
     ReasoningDelta,
     Reply,
     Request,
+    RequestRefused,
     TextDelta,
 )
 from agent.model.text_pieces import TextPieces
@@ -101,6 +103,8 @@ class ReplyStream:
             raise
         except ContextOverflow as error:
             raise describe_overflow(self.compressor, error) from None
+        except RequestRefused as error:
+            raise suspect_overflow(self.compressor, error) from None
         self._temperature = None
         reply = received.reply
         assert reply is not None, "a model's stream ends with a Reply"
