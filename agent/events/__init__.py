@@ -23,6 +23,7 @@ from agent.events.strategy_events import (
     StopAttemptEvent,
 )
 from agent.events.turn_events import (
+    LEAD,
     ActionEvent,
     DecisionEvent,
     End,
@@ -48,6 +49,7 @@ from agent.events.verify_events import RequirementsEvent, RubricEvent, SpecCheck
 __all__ = [
     "BY_STRATEGY",
     "FORMAT",
+    "LEAD",
     "ActionEvent",
     "AskedAction",
     "AttemptEvent",

@@ -225,6 +225,10 @@ class PhaseEvent(Event):
     after: str = ""
 
 
+LEAD = "lead"
+"""Name of the signals of a turn that the harness leads: its beginning, and what became of each proposal."""
+
+
 @dataclass(kw_only=True)
 class Signal(Event):
     """A notice that is no error: a retry, an interrupt, a limit coming near."""

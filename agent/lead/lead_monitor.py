@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from agent.context.profile.profiles import is_below_a_billion
-from agent.events import End, Event, MessageEvent, ObservationEvent, Prompt, Signal
+from agent.events import LEAD, End, Event, ObservationEvent, Prompt, Signal
 from agent.lead.idle_replies import IdleReplies
 from agent.lead.lead_clock import LeadClock
 from agent.lead.lead_settings import LeadSettings
@@ -73,7 +73,9 @@ class Lead(Monitor):
         self._own: Model | None = None
         self._engine: asyncio.Task[Observation] | None = None
         self._rounds = 0
-        self._failed_edit = False
+        self._unwritten: set[str] = set()
+        self._edits_of: dict[str, Edit] = {}
+        self._kept: list[Edit] = []
         self._given_up = False
         self._numbers = 0
         self._choices = 0
@@ -86,10 +88,8 @@ class Lead(Monitor):
             self._prompt = event.text
         elif isinstance(event, End):
             self._release()
-        elif isinstance(event, ObservationEvent) and event.call.startswith("lead-"):
-            self._failed_edit |= event.failed
-        elif isinstance(event, MessageEvent) and self._work is not None:
-            self._failed_edit = False
+        elif isinstance(event, ObservationEvent) and event.call.startswith("lead-") and event.failed:
+            self._unwritten.add(event.call)
 
     def before_step(self, turn: Turn) -> StepAnswer:
         self._replies.close_reply()
@@ -195,7 +195,7 @@ class Lead(Monitor):
             self._given_up = True
             return None
         detail = f"{self._explain()}: the harness leads, and asks for one change at a time"
-        self._runtime.session.append(Signal(name="model", detail=detail))
+        self._runtime.session.append(Signal(name=LEAD, detail=detail))
         runtime = self._runtime
         work = LedWork(
             workspace=runtime.workspace, task=self._prompt, report=report, asks_anew=self._is_too_weak
@@ -241,14 +241,14 @@ class Lead(Monitor):
         self._choices += bool(work.candidates)
         work.edits = work.propose(text)
         self._warm = not work.edits
-        actions = []
+        self._edits_of, self._unwritten = {}, set()
         for edit in work.edits:
             self._numbers += 1
-            actions.append(
-                Action(id=f"lead-{self._runtime.session.id}-{self._numbers}-{len(self._runtime.projection.slots)}",
-                       tool="edit", arguments=dict(edit))
-            )  # fmt: skip
-        return tuple(actions)
+            number = f"{self._numbers}-{len(self._runtime.projection.slots)}"
+            self._edits_of[f"lead-{self._runtime.session.id}-{number}"] = edit
+        return tuple(
+            Action(id=call, tool="edit", arguments=dict(edit)) for call, edit in self._edits_of.items()
+        )
 
     async def _collect_candidates(self, work: LedWork) -> None:
         from agent.lead.led_work import MOST_CANDIDATES
@@ -267,11 +267,15 @@ class Lead(Monitor):
     async def _go_on(self, work: LedWork) -> Sequence[RequestAnswer]:
         """Verify what was proposed; return the next question, or the end of the turn."""
         self._rounds += 1
-        if work.edits:
-            edits, work.edits = work.edits, ()
-            if await self._verify(work, edits):
-                return [StopTurn(TurnEnd(reason="answer", text=self._describe_success(edits)))]
+        edits, work.edits = work.edits, ()
+        if edits:
+            passes = await self._verify(work, edits)
+            self._report(_list_edits(edits), "all tests pass" if passes else work.note)
+            if passes:
+                return [StopTurn(TurnEnd(reason="answer", text=self._describe_success()))]
             work.at += 1
+        else:
+            self._report("", work.note or "it has no change")
         chosen = self._settings.fallback == "always" and self._choices >= CHOICES
         if self._rounds >= self._settings.rounds or chosen or not self._clock.has_time:
             return [await self._finish(work)]
@@ -279,30 +283,43 @@ class Lead(Monitor):
 
     async def _verify(self, work: LedWork, edits: Sequence[Edit]) -> bool:
         """Run the tests on applied edits and take them back unless they help; return whether all tests pass."""
-        if self._failed_edit:
+        written = [edit for call, edit in self._edits_of.items() if call not in self._unwritten]
+        if not written:
             work.note = "Your last change could not be written."
             return False
         before = work.report
         after = await self._run_tests()
         if after.get("outcome") == "passed":
+            self._kept += written
             return True
         old, new = _list_failing(before), _list_failing(after)
         if after.get("outcome") == "failed" and new < old:
+            self._kept += written
             work.report = after
             work.note = "Your last change helped, and is kept. This is left."
             return False
-        for edit in reversed(edits):
+        for edit in reversed(written):
             await self._run_edit({"path": edit["path"], "old": edit["new"], "new": edit["old"]})
         message = next((str(each.get("message", "")) for each in after.get("failures") or ()), "")
         work.note = f"Your last change did not help and was taken back: {message[:300]}".rstrip(": ")
         return False
+
+    def _report(self, change: str, outcome: str) -> None:
+        """Log what became of a proposal, for the person: the questions and replies are not shown."""
+        told = outcome.removeprefix("Your last reply ").removeprefix("Your last ").partition("\n")[0]
+        what = change.replace("\n- ", "; ").removeprefix("- ") or "no change"
+        self._runtime.session.append(Signal(name=LEAD, detail=f"proposal {self._rounds}: {what}: {told}"))
 
     # ── end ────────────────────────────────────────────────────────────────────────────────────────
 
     async def _finish(self, work: LedWork) -> StopTurn:
         """End the turn without the model's success: by a change of the engine where that is allowed."""
         await self._collect_candidates(work)
-        rounds = self._rounds
+        rounds, kept = self._rounds, self._kept
+        if kept and (await self._run_tests()).get("outcome") == "passed":
+            text = self._describe_success()
+            self._release()
+            return StopTurn(TurnEnd(reason="answer", text=text))
         self._release()
         self._given_up = True
         if work.candidates and await self._may_fall_back():
@@ -315,6 +332,8 @@ class Lead(Monitor):
             for edit in reversed(edits):
                 await self._run_edit({"path": edit["path"], "old": edit["new"], "new": edit["old"]})
         text = f"The model found no change in {rounds} proposals that makes the tests pass."
+        if kept:
+            text += f" These made fewer of them fail, and are in your files:\n{_list_edits(kept)}"
         if work.candidates:
             text += (
                 " The offline engine knows one: run again with --model offline, or set lead.fallback to"
@@ -348,9 +367,9 @@ class Lead(Monitor):
         with suppress(KeyError):
             await self._runtime.run_harness_action("edit", dict(edit))
 
-    def _describe_success(self, edits: Sequence[Edit]) -> str:
-        names = ", ".join(dict.fromkeys(each["path"] for each in edits))
-        return f"Fix {names}\n\n{_list_edits(edits)}"  # the first line is the subject of the commit
+    def _describe_success(self) -> str:
+        names = ", ".join(dict.fromkeys(each["path"] for each in self._kept))
+        return f"Fix {names}\n\n{_list_edits(self._kept)}"  # the first line is the subject of the commit
 
 
 def attach_lead(runtime: Runtime) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from agent.events import (
+    LEAD,
     AttemptEvent,
     CandidateEvent,
     ChoiceEvent,
@@ -114,10 +115,12 @@ class LineView:
         self.waited = 0.0
         self._before = 0.0  # time of the last event
         self._unpriced = False
+        self.is_led = False
+        """Whether the harness leads the turn: what it asks and gets is shown as proposals, and not as it is."""
 
     def show_delta(self, delta: Delta) -> None:
         """Write a delta of the model's text."""
-        if isinstance(delta, TextDelta) and delta.text:
+        if isinstance(delta, TextDelta) and delta.text and not self.is_led:
             self._streamed = (self._streamed + delta.text)[-1:]
             self._write(sanitize_text(delta.text))
 
@@ -141,6 +144,7 @@ class LineView:
         match event:
             case Prompt():
                 self._started, self.waited, self._unpriced = event.time, 0.0, False
+                self.is_led = False
                 self._tests, self._shown, self._listed = FailureTally(), None, []
                 return []
             case MessageEvent():
@@ -149,11 +153,14 @@ class LineView:
                 return list(self._format_observation(event))
             case PlanEvent():
                 return list(self._format_plan_changes(event))
+            case Steer(by="harness") if self.is_led:
+                return []
             case Steer() if event.by == "harness" and event.text.startswith(RECHECK):
                 return [self._format_mark_line("said", "dim", "the failures were returned to the model")]
             case Steer():
                 return [self._format_mark_line("said", "dim", event.text.partition("\n")[0])]
             case Verification():
+                self.is_led = False  # a model that is asked to go on answers for itself
                 return list(self._format_verification(event))
             case VerdictEvent(attempt=None):
                 return list(self._format_verdict(event))
@@ -197,11 +204,13 @@ class LineView:
             case Signal(name="plan-mode"):  # the terminal says more about it
                 return []
             case Signal():
+                self.is_led |= event.name == LEAD
                 return [self._format_mark_line("quiet", "dim", event.detail or event.name)]
             case ErrorEvent():
                 hint = [f"  {sanitize_text(event.hint)}"] if event.hint else []
                 return [self._paint(f"patchwright: {sanitize_text(event.message)}", "red"), *hint]
             case End():
+                self.is_led = False
                 seconds = max(event.time - self._started - self.waited, 0.0) if self._started else 0.0
                 return format_summary(
                     event,
@@ -232,6 +241,8 @@ class LineView:
         if streamed:
             if streamed != "\n":
                 self._write("\n")
+            return
+        if self.is_led:
             return
         wanted = self._texts == "all" or (self._texts == "steps" and event.actions)
         if wanted and event.text.strip():

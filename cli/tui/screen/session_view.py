@@ -167,7 +167,7 @@ class SessionView:
             self._thinking = self._thinking or time.monotonic()
             self._thought = (self._thought + delta.text)[-THOUGHT_KEPT:]
             self._schedule_draw()
-        elif isinstance(delta, TextDelta) and delta.text:
+        elif isinstance(delta, TextDelta) and delta.text and not self._lines.is_led:
             if not self._front.redraws:
                 self._lines.show_delta(delta)
                 return
@@ -394,7 +394,7 @@ class SessionView:
         """Print the rest of a complete message permanently (all of it, if nothing was streamed)."""
         if not self._front.redraws:
             return
-        if not self._written and event.text.strip():
+        if not self._written and event.text.strip() and not self._lines.is_led:
             self._stream_text(event.text)
         self._written = False
         if self._prose is not None:

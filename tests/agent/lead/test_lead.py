@@ -22,6 +22,7 @@ from agent.lead.lead_settings import LeadSettings
 from agent.model.protocol import Delta, Reply, Request, TextDelta
 from agent.model.scripted.scripted_model import split_into_pieces
 from agent.session_request import SessionRequest
+from cli.output.lines.event_lines import LineView
 from sandbox.policy.decision import Decision
 from sandbox.policy.effects import Effect
 from tests.support.child_sessions import settings_for
@@ -281,3 +282,36 @@ def test_the_same_call_again_a_malformed_and_of_small_models_a_refused_one_lead_
 def test_commands_that_fail_one_after_the_other_are_work() -> None:
     steps = [("shell", {"command": f"false {number}"}, True) for number in range(5)]
     assert judge(*steps, is_weak=True) == judge(*steps, is_weak=False) == 0
+
+
+def test_a_reply_of_which_one_edit_cannot_be_written_is_judged_by_the_files(shop: Repo) -> None:
+    """What was written stays only if it helps, and the end says what the files say."""
+    twice = f"{RIGHT}\n\n```python\ndef discount(self):\n    return 0.1 if len(self.prices) > 2 else 0\n```"
+    end, events, _ = play(shop, [f"{twice}\n{RIGHT}"], when="always", rounds=3, fallback="never")
+    assert (end.outcome, bool(end.commit)) == ("done", True), signals(events)
+    assert "found no change" not in end.summary
+
+
+def test_what_is_kept_in_part_is_named_where_the_rest_was_not_found(shop: Repo) -> None:
+    end, _, _ = play(shop, [WRONG, "I do not know."], when="always", rounds=3, fallback="never")
+    assert (end.outcome, end.commit) == ("tests-fail", "")
+    assert "are in your files" in end.summary
+    assert "return sum(self.prices)" in shop.read("cart.py")
+
+
+def test_a_led_turn_is_shown_as_proposals(shop: Repo) -> None:
+    _, events, asked = play(shop, [WORSE, "I do not know.", RIGHT], when="always")
+    written: list[str] = []
+    view = LineView(written.append, colour=False, width=100)
+    for each in events:
+        view.show_event(each)
+    shown = "".join(written)
+    assert len(asked) == 3
+    assert "Task:" not in shown
+    assert "I do not know." not in shown
+    assert shown.count("the harness leads") == 1
+    rows = [line for line in shown.splitlines() if "proposal " in line]
+    assert [line.partition("proposal ")[2][0] for line in rows] == ["1", "2", "3"]
+    assert "taken back" in rows[0]
+    assert "no change: had no code block" in rows[1]
+    assert "all tests pass" in rows[2]
