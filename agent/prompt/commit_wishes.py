@@ -43,7 +43,7 @@ _FORBIDDEN = re.compile(
     re.IGNORECASE,
 )
 _WANTED = re.compile(
-    r"(?:^|[.,;!?:\n]\s*|\b(?:and|then|please|to|also|finally|you|afterwards)\s+)(?:git )?commit\b"
+    r"(?:^|[.,;!?:\n]\s*|\b(?:and|then|now|just|please|to|also|finally|you|afterwards)\s+)(?:git )?commit\b"
     r"(?!\s+(?:messages?|hooks?|hash(?:es)?|history|log|style|that|which|is|was|templates?"
     r"|parsing)\b)(?!\s*(?:\?|::|\(|\.\w))"
     r"|\b(?:make|create|do)\s+(?:an?|the)\s+(?:\w+\s+)?commit\b(?!\s+(?:message|hook|log))"

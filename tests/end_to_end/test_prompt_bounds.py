@@ -32,7 +32,7 @@ def repo(tmp_path: Path) -> Repo:
 
 def play(repo: Repo, prompt: str, *turns: dict[str, Any], options: tuple[str, ...] = ()) -> Result:
     path = script(repo.root.parent, list(turns))
-    return run("run", prompt, "--model", f"scripted:{path}", *options, cwd=repo.root, timeout=120)
+    return run("run", prompt, "--model", path, *options, cwd=repo.root, timeout=120)
 
 
 def count_commits(repo: Repo) -> int:
@@ -69,12 +69,10 @@ def test_a_model_that_commits_all_the_same_is_refused(repo: Repo) -> None:
 def test_a_later_turn_does_not_commit_what_was_to_stay_uncommitted(repo: Repo) -> None:
     play(repo, NO_COMMIT[0], {"calls": EDIT}, {"text": "Done."})
     path = script(repo.root.parent, [{"calls": TWO}, {"text": "Added two."}])
-    resumed = run(
-        "resume", "-p", "add a function two", "--model", f"scripted:{path}", cwd=repo.root, timeout=120
-    )
+    resumed = run("resume", "-p", "add a function two", "--model", path, cwd=repo.root, timeout=120)
     assert (resumed.code, count_commits(repo)) == (0, 0), resumed.err
     path = script(repo.root.parent, [{"text": "It will be committed."}])
-    resumed = run("resume", "-p", "now commit it", "--model", f"scripted:{path}", cwd=repo.root, timeout=120)
+    resumed = run("resume", "-p", "now commit it", "--model", path, cwd=repo.root, timeout=120)
     assert count_commits(repo) == 1, resumed.err
 
 
