@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from agent.events import (
@@ -24,9 +25,11 @@ from agent.events import (
 )
 from agent.session.log import Session
 from agent.session.log_index import parse_event_id
+from sandbox.fs.repository import find_git_dir, find_root
 from sandbox.sanitize import quote_name
 from sandbox.snapshots.workspace_snapshots import RestoreResult
 from tools.core.text import join_names
+from tools.git.unfinished_operation import find_unfinished_operation
 
 NAMED = 20
 """Files listed by name to the model."""
@@ -184,6 +187,9 @@ class Reverter(Protocol):
     def cover(self, spans: Sequence[tuple[str, str]]) -> None: ...
     def take(self) -> str: ...
     def revert(self, spans: Sequence[tuple[str, str]]) -> RestoreResult: ...
+    def revert_unchanged(self, spans: Sequence[tuple[str, str]]) -> RestoreResult: ...
+    @property
+    def root(self) -> Path: ...
 
 
 def undo_last_turn(snapshots: Reverter, timeline: Timeline) -> UndoOutcome:
@@ -249,9 +255,9 @@ def _revert_spans(
         return UndoOutcome(action=action)
     snapshots.cover(spans)  # so that a redo knows all that this changes
     before = snapshots.take()
-    restored = snapshots.revert(spans)
-    if restored.clashes and not restored.changes:
-        return UndoOutcome(action=action, steps=tuple(steps), clashes=restored.clashes)
+    restored, clashes = _revert_files(snapshots, spans)
+    if clashes and not restored.changes:
+        return UndoOutcome(action=action, steps=tuple(steps), clashes=clashes)
     paths = tuple(change.path for change in restored.changes)
     ids = [step.id for step in steps]
     event = UndoEvent(action=action, steps=ids, before=before, after=snapshots.take(), paths=list(paths))
@@ -259,10 +265,30 @@ def _revert_spans(
         action=action,
         steps=tuple(steps),
         paths=paths,
-        clashes=restored.clashes,
+        clashes=clashes,
         commits=tuple(commits),
         event=event,
     )
+
+
+def _revert_files(
+    snapshots: Reverter, spans: Sequence[tuple[str, str]]
+) -> tuple[RestoreResult, Mapping[str, str]]:
+    """Revert the files; return the result, and the paths that were left alone, with the reason.
+
+    In the middle of a merge, a rebase or a bisect, git wrote the files of another commit, or conflicts, into the work
+    tree: what is no longer as the session left it is not merged then.
+    """
+    root = find_root(snapshots.root)
+    git = find_git_dir(root) if root is not None else None
+    operation = find_unfinished_operation(git) if git is not None else ""
+    if not operation:
+        restored = snapshots.revert(spans)
+        return restored, restored.clashes
+    restored = snapshots.revert_unchanged(spans)
+    return restored, {
+        path: f"{why}, and {operation} is in progress" for path, why in restored.clashes.items()
+    }
 
 
 def format_undo_event(event: UndoEvent) -> str:

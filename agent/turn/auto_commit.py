@@ -177,13 +177,13 @@ def _switch_to_own_branch(at: Workspace, words: str) -> None:
     from sandbox.fs.repository import find_root, read_branch
     from tools.git.broker import Broker
     from tools.git.new_branch import switch_to_new_branch
-    from tools.git.repository_state import find_unfinished_operation
+    from tools.git.unfinished_operation import find_unfinished_operation
 
     root = find_root(at.root)
     if root is None or read_branch(root).startswith(BRANCHES):
         return
     broker = Broker(root, at.trusts)
-    if find_unfinished_operation(broker):
+    if find_unfinished_operation(broker.folder):
         return
     slug = "-".join(re.findall(r"[a-z0-9]+", words.lower()))[:40].strip("-") or "work"
     switch_to_new_branch(broker, f"{BRANCHES}{slug}")

@@ -75,7 +75,7 @@ class Snapshots:
         pack_from: int = WORTH_PACKING,
         borrow_from: int = WORTH_BORROWING,
     ) -> None:
-        self._root = root
+        self.root = root
         self._git = GitObjects(root)
         self._store = Store(store, self._git.read_blobs)
         self._walker = Walker(root, store, watch_from, self._git.count_tracked)
@@ -122,9 +122,7 @@ class Snapshots:
             old = View.load(self._store, before)
             changes = compute_changes(old, View.load(self._store, now))
             may = [change for change in changes if only is None or change.path in only]
-            return self._write_narrowed(
-                before, now, find_writes_within(self._root, old, may, moments, surely)
-            )
+            return self._write_narrowed(before, now, find_writes_within(self.root, old, may, moments, surely))
 
     def read_content(self, state: State) -> bytes | None:
         """Return the bytes of a file in that state (a link's target), None if they were not kept."""
@@ -155,10 +153,6 @@ class Snapshots:
         with self._turn:
             self._walker.request_paths(paths)
 
-    def restore(self, before: str, after: str) -> RestoreResult:
-        """Revert one span, but leave every file changed since then entirely alone."""
-        return self._revert([(before, after)], merge=False)
-
     def revert(self, spans: Sequence[tuple[str, str]]) -> RestoreResult:
         """Revert the changes of some spans of time, and no changes between and since.
 
@@ -170,6 +164,10 @@ class Snapshots:
         spans: (snapshot before, snapshot after) of each, the oldest first
         """
         return self._revert(spans, merge=True)
+
+    def revert_unchanged(self, spans: Sequence[tuple[str, str]]) -> RestoreResult:
+        """Revert like `revert`, but leave every file that changed since the last of the spans entirely alone."""
+        return self._revert(spans, merge=False)
 
     def prune(self, keep: Sequence[str]) -> int:
         """Delete objects that only snapshots outside `keep` need. Returns the number of objects deleted, 0
@@ -223,7 +221,7 @@ class Snapshots:
         with self._turn:
             self._store.open()
             found = [Span.from_views(*(View.load(self._store, each) for each in span)) for span in spans]
-            return revert_spans(self._root, self._store, found, merge=merge)
+            return revert_spans(self.root, self._store, found, merge=merge)
 
     def _reset(self) -> None:
         self._walker.reset()
@@ -243,7 +241,7 @@ class Snapshots:
 
     def _save_cache(self) -> None:
         seen, names = self._seen, self._walker.export_state()
-        facts = (str(self._root), self._last, seen, sorted(self._unsure), self._nested, self._walked)
+        facts = (str(self.root), self._last, seen, sorted(self._unsure), self._nested, self._walked)
         rest = (self._folders, self._tree, self._extra.encode(), self._left_out)
         stat_cache.save_cache(self._store.folder, (*facts, *rest, names))
         self._news = False
@@ -251,7 +249,7 @@ class Snapshots:
     def _load_cache(self) -> None:
         """Take over the cache of the last process, if its snapshot still exists."""
         facts = stat_cache.load_cache(self._store.folder)
-        if facts is None or facts[0] != str(self._root) or not self._store.has(facts[1]):
+        if facts is None or facts[0] != str(self.root) or not self._store.has(facts[1]):
             return
         _, last, seen, unsure, nested, walked, folders, tree, extra, left_out, names = facts
         self._last, self._seen, self._unsure = str(last), seen, set(unsure)
@@ -289,7 +287,7 @@ class Snapshots:
             self._tree = self._write_folders()
         self._tracked = NOTHING
         earlier = self._extra if self._last else None
-        self._extra = build_metadata(self._root, scan, earlier, self._folders.keys(), self._left_out)
+        self._extra = build_metadata(self.root, scan, earlier, self._folders.keys(), self._left_out)
         extra = self._store.write("blob", self._extra.encode())
         self._last = self._store.write_tree({"extra": (GIT_FILE, extra), "files": (GIT_TREE, self._tree)})
         self._seen, self._nested, self._walked = found
@@ -326,7 +324,7 @@ class Snapshots:
         if (blob := self._tracked.clean.get(path)) is not None:
             return to_git_mode(signature[0]), blob
         try:
-            content = read_file_or_link(f"{self._root}/{path}", signature[0], unseal=may_unseal)
+            content = read_file_or_link(f"{self.root}/{path}", signature[0], unseal=may_unseal)
         except OSError as error:  # not readable, or gone since the walk: there is nothing to keep
             self._left_out[path] = (error.strerror or "cannot be read").lower()
             return None

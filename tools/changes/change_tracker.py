@@ -25,7 +25,7 @@ class Snapshotter(Protocol):
     def list_newly_visible(self, old: str, new: str) -> Collection[str]: ...
     def narrow_snapshot(self, before: str, after: str, written: Mapping[str, bytes | None]) -> str: ...
     def read_content(self, state: State) -> bytes | None: ...
-    def restore(self, before: str, after: str) -> RestoreResult: ...
+    def revert_unchanged(self, spans: Sequence[tuple[str, str]]) -> RestoreResult: ...
     def close(self) -> None: ...
 
 
@@ -56,7 +56,7 @@ class TrackedCommand:
         return self._after
 
     def revert(self) -> RestoreResult:
-        return self._snapshots.restore(self._before, self._after)
+        return self._snapshots.revert_unchanged([(self._before, self._after)])
 
     async def end(self) -> None:
         """Record the changes since `begin`."""
@@ -98,6 +98,6 @@ class TrackedCommand:
             return False
         written = {each.path: each.after for each in contents if each.path in refused}
         narrowed = self._snapshots.narrow_snapshot(self._before, self._after, written)
-        self._snapshots.restore(self._before, narrowed)
+        self._snapshots.revert_unchanged([(self._before, narrowed)])
         self.undone |= refused
         return True

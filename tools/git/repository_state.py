@@ -1,4 +1,4 @@
-"""States of a repository that a commit must know: unfinished operations, a calling git, other work trees, marks."""
+"""States of a repository that a commit must know: a calling git, other work trees, marks of the index."""
 
 from __future__ import annotations
 
@@ -10,17 +10,6 @@ from sandbox.fs.regular_file import read_first_line
 from sandbox.helpers.git_reach import find_command_name
 from sandbox.helpers.git_runner import LITERAL
 from tools.git.broker import Broker
-
-_UNFINISHED = {
-    "MERGE_HEAD": "a merge",
-    "rebase-merge": "a rebase",
-    "rebase-apply": "a rebase or git am",
-    "CHERRY_PICK_HEAD": "a cherry-pick",
-    "REVERT_HEAD": "a revert",
-    "sequencer": "a cherry-pick or revert of several commits",
-    "BISECT_LOG": "a bisect",
-}
-"""Files and folders that `git status` looks at, too; several at once belong to the first."""
 
 _CHANGING = frozenset(
     (
@@ -49,11 +38,6 @@ _MARKS = {
 
 _MOST_PATHS = 500
 """Paths in one command line; for more, all entries are listed."""
-
-
-def find_unfinished_operation(broker: Broker) -> str:
-    """Return the user's unfinished operation in the repository, as "a merge"; "" if none."""
-    return next((what for name, what in _UNFINISHED.items() if (broker.folder / name).exists()), "")
 
 
 def find_calling_git(root: Path) -> str:

@@ -13,6 +13,7 @@ from sandbox.policy.trust import Trusts
 from tools.git.broker import Broker
 from tools.git.git_process import Git
 from tools.git.repository_programs import format_warning, list_filter_names
+from tools.git.worktrees import stage_all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ def stage_work_tree(git: Git, scratch: Path, trusts: Trusts) -> ScratchIndex:
     }
     extra = {**git.extra, **broker.replacement_environment, **places}
     its = Git(git.root, extra=extra, own_filters=True)
-    its.run("add", "--all", "--", ".")
+    stage_all(its)
     if names := list_filter_names(untrusted):
         _reset_filtered_files(its, names)
     return ScratchIndex(git=its, warning=format_warning(untrusted) if names else "")

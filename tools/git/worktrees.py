@@ -46,7 +46,7 @@ class Worktree:
 
     def build_patch(self) -> bytes:
         """Build a patch for `git apply --3way` of all changes since `base`, committed or not, with new files."""
-        self.git.run("add", "--all", "--", ".")
+        stage_all(self.git)
         linked = self._list_linked()
         if linked:
             self.git.run("rm", "--cached", "--quiet", "--ignore-unmatch", "--", *linked)
@@ -80,7 +80,7 @@ def temporary_worktree(git: Git, commit: str, folder: Path) -> Iterator[Worktree
     place = own / git.root.name
     git = git.allow(own)
     try:
-        git.run("worktree", "prune", ok=range(256))
+        _forget_removed(git, folder)
         git.run("worktree", "add", "--detach", "--quiet", str(place), commit)
         _link_dependencies(git.root, place)
         base = git.run_text("rev-parse", f"{commit}^{{commit}}")
@@ -89,9 +89,9 @@ def temporary_worktree(git: Git, commit: str, folder: Path) -> Iterator[Worktree
         for name in LINKED:  # removed as links, never through them
             if (place / name).is_symlink():
                 (place / name).unlink()
-        shutil.rmtree(own, ignore_errors=True)  # if that fails, the worktree is still pruned below
+        shutil.rmtree(own, ignore_errors=True)
         os.close(lock)
-        git.run("worktree", "prune", ok=range(256))
+        _forget_worktree(git, place)
 
 
 def remove_leftovers(git: Git, folder: Path) -> list[Path]:
@@ -101,8 +101,22 @@ def remove_leftovers(git: Git, folder: Path) -> list[Path]:
         return []
     with _hold_gate(folder):
         _remove_unlocked(folder)
-    git.run("worktree", "prune", ok=range(256))
+    _forget_removed(git, folder)
     return [each / git.root.name for each in before if not each.exists()]
+
+
+def _forget_removed(git: Git, folder: Path) -> None:
+    """Make git forget the worktrees below `folder` that are gone. Not by `git worktree prune`: it would forget those
+    of the user on a disk that is not mounted now, with their index and HEAD."""
+    below = f"{os.path.realpath(folder)}/{_PREFIX}"
+    for line in os.fsdecode(git.run("worktree", "list", "--porcelain")).splitlines():
+        path = line.removeprefix("worktree ")
+        if path != line and path.startswith(below) and not Path(path).exists():
+            _forget_worktree(git, Path(path))
+
+
+def _forget_worktree(git: Git, place: Path) -> None:
+    git.run("worktree", "remove", "--force", "--force", str(place), ok=range(256))
 
 
 def list_worktrees(folder: Path) -> list[Path]:
@@ -123,11 +137,29 @@ def commit_work_tree(git: Git) -> str:
             shutil.copy2(index, own)  # with its time: git compares files as young as it by content
         places = {"GIT_INDEX_FILE": str(own)}
         inside = Git(git.root, alone=True, extra={**git.extra, **places}, own_filters=True)
-        inside.run("add", "--all", "--", ".")
+        _unmark_present_files(inside)
+        stage_all(inside)
         tree = inside.run_text("write-tree")
     if tree == git.run_text("rev-parse", f"{head}^{{tree}}"):
         return head
     return _commit_tree(git, head, tree)
+
+
+def stage_all(git: Git) -> None:
+    """Stage the whole work tree without ignored files, in the index that `git` has; also what is new beside a sparse
+    checkout, which git refuses by default. Raises GitFailed."""
+    is_sparse = git.read_setting("core.sparseCheckout", "bool") == "true"
+    git.run("add", "--all", *(("--sparse",) if is_sparse else ()), "--", ".")
+
+
+def _unmark_present_files(git: Git) -> None:
+    """Take the user's marks (skip-worktree, assume-unchanged) off the files that are there, in the index that `git`
+    has: an attempt begins with the files as they are."""
+    fields = git.run("ls-files", "-v", "-z").split(b"\0")
+    marked = [field[2:] for field in fields if field[:1] in (b"S", b"s", b"h")]
+    present = b"".join(path + b"\0" for path in marked if os.path.lexists(Path(git.root, os.fsdecode(path))))
+    for option in ("--no-skip-worktree", "--no-assume-unchanged") if present else ():
+        git.run("update-index", option, "-z", "--stdin", stdin=present)
 
 
 def commit_patch(git: Git, base: str, patch: bytes) -> str:

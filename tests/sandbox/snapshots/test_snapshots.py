@@ -118,7 +118,7 @@ def test_the_users_repository_is_not_touched(repo: Repo, snapshots: Snapshots) -
     before = state()
     first = snapshots.take()
     repo.write("a.py", "changed\n")
-    snapshots.restore(first, snapshots.take())
+    snapshots.revert_unchanged([(first, snapshots.take())])
     assert state() == before
 
 
@@ -142,7 +142,7 @@ def test_a_changed_ignore_rule_is_noticed(repo: Repo, snapshots: Snapshots) -> N
     repo.write(".git/info/exclude", "a.py\n")
     repo.git("rm", "-q", "--cached", "a.py")
     assert kinds(snapshots, second, snapshots.take()) == {"a.py": "deleted"}
-    snapshots.restore(first, second)
+    snapshots.revert_unchanged([(first, second)])
     assert repo.read("noise.log") == "x\n"
 
 
@@ -160,7 +160,7 @@ def test_attributes_of_the_repository_do_not_change_what_is_kept(repo: Repo, sna
     repo.write("dos.txt", "$Id$\r\nmixed\n")
     first = snapshots.take()
     repo.write("dos.txt", "other\n")
-    snapshots.restore(first, snapshots.take())
+    snapshots.revert_unchanged([(first, snapshots.take())])
     assert repo.read("dos.txt") == "$Id$\r\nmixed\n"
 
 
@@ -177,7 +177,7 @@ def test_another_repository_inside_is_recorded_and_not_entered(repo: Repo, snaps
     second = snapshots.take()
     (change,) = snapshots.list_changes(first, second)
     assert (change.path, change.before and change.before.id) == ("vendor/inner", commit)
-    undone = snapshots.restore(first, second)
+    undone = snapshots.revert_unchanged([(first, second)])
     assert list(undone.clashes) == ["vendor/inner"]
     assert inner.read("x.py") == "changed\n"
 
@@ -190,7 +190,7 @@ def test_a_large_file_is_noted_and_its_creation_can_be_undone(repo: Repo, snapsh
     second = snapshots.take()
     assert snapshots.omitted_paths == {"a.py": "larger than 10 MB", "dump.bin": "larger than 10 MB"}
     assert kinds(snapshots, first, second) == {"a.py": "modified", "dump.bin": "added"}
-    assert not snapshots.restore(first, second).clashes
+    assert not snapshots.revert_unchanged([(first, second)]).clashes
     assert repo.read("a.py") == "one\n"
     assert not (repo.root / "dump.bin").exists()
 
@@ -199,7 +199,7 @@ def test_the_earlier_content_of_a_large_file_is_admitted_to_be_lost(repo: Repo, 
     repo.write("dump.bin", b"\0" * 10_000_001)
     first = snapshots.take()
     repo.write("dump.bin", b"small")
-    undone = snapshots.restore(first, snapshots.take())
+    undone = snapshots.revert_unchanged([(first, snapshots.take())])
     assert undone.clashes == {"dump.bin": "its earlier content was too large to keep"}
 
 
@@ -229,12 +229,12 @@ def test_undo_brings_back_bytes_modes_links_and_folders(repo: Repo, snapshots: S
     repo.write("new/deep/file.py", "new\n")
     (repo.root / "new/hollow").mkdir()
     second, after = snapshots.take(), image(repo.root)
-    assert not snapshots.restore(first, second).clashes
+    assert not snapshots.revert_unchanged([(first, second)]).clashes
     assert image(repo.root) == before
-    assert snapshots.restore(first, second).changes == ()
+    assert snapshots.revert_unchanged([(first, second)]).changes == ()
     third = snapshots.take()
     assert third == first
-    assert not snapshots.restore(second, third).clashes  # the undo is undone
+    assert not snapshots.revert_unchanged([(second, third)]).clashes  # the undo is undone
     assert image(repo.root) == after
 
 
@@ -248,7 +248,7 @@ def test_what_the_user_changed_since_is_a_clash_and_all_else_goes_back(
     second = snapshots.take()
     repo.write("a.py", "agent, then user\n")
     (repo.root / "new.py").chmod(0o700)
-    undone = snapshots.restore(first, second)
+    undone = snapshots.revert_unchanged([(first, second)])
     assert undone.clashes == {"a.py": "changed since", "new.py": "changed since"}
     assert [change.path for change in undone.changes] == ["other.py"]
     assert (repo.read("a.py"), repo.read("new.py")) == ("agent, then user\n", "agent\n")
@@ -285,7 +285,7 @@ def test_files_that_the_agent_did_not_make_are_never_removed(repo: Repo, snapsho
     repo.write("new/agent.py", "agent\n")
     second = snapshots.take()
     repo.write("new/user.py", "user\n")
-    assert not snapshots.restore(first, second).clashes
+    assert not snapshots.revert_unchanged([(first, second)]).clashes
     assert repo.read("new/user.py") == "user\n"
     assert not (repo.root / "new/agent.py").exists()
 
@@ -298,7 +298,7 @@ def test_a_folder_with_the_users_files_blocks_the_file_that_was_there(
     repo.write("a.py/agent.txt", "agent\n")
     second = snapshots.take()
     repo.write("a.py/user.txt", "user\n")
-    undone = snapshots.restore(first, second)
+    undone = snapshots.revert_unchanged([(first, second)])
     assert undone.clashes == {"a.py": "a folder with 'a.py/user.txt' stands in its place"}
     assert [change.path for change in undone.changes] == ["a.py/agent.txt"]
     assert repo.read("a.py/user.txt") == "user\n"
@@ -314,10 +314,10 @@ def test_a_folder_that_the_user_made_since_blocks_the_file_that_was_there(
         (repo.root / "a.py").mkdir()  # the agent's: that alone would go
     second = snapshots.take()
     (repo.root / f"a.py{inside}").mkdir()
-    undone = snapshots.restore(first, second)
+    undone = snapshots.revert_unchanged([(first, second)])
     assert undone.clashes == {"a.py": "a folder that somebody else has made stands in its place"}
     (repo.root / f"a.py{inside}").rmdir()
-    assert not snapshots.restore(first, second).clashes
+    assert not snapshots.revert_unchanged([(first, second)]).clashes
     assert (repo.root / "a.py").is_file()
 
 
@@ -331,7 +331,7 @@ def test_an_empty_folder_does_not_come_back_where_a_file_of_the_users_stands(
     repo.write("a.py", "agent\n")
     second = snapshots.take()
     repo.write("out", "the user's\n")
-    assert not snapshots.restore(first, second).clashes
+    assert not snapshots.revert_unchanged([(first, second)]).clashes
     assert (repo.read("a.py"), repo.read("out")) == ("one\n", "the user's\n")
 
 
@@ -345,7 +345,7 @@ def test_undo_does_not_write_through_a_link_that_took_a_folders_place(
     second = snapshots.take()
     (repo.root / "pkg").rmdir()
     (repo.root / "pkg").symlink_to(outside)
-    undone = snapshots.restore(first, second)
+    undone = snapshots.revert_unchanged([(first, second)])
     assert undone.clashes == {"pkg/b.py": "'pkg' is no longer a folder"}
     assert list(outside.iterdir()) == []
 
@@ -371,7 +371,7 @@ def test_it_works_without_a_repository(tmp_path: Path) -> None:
     place.write("x.o", "ignored\n")
     second = snapshots.take()
     assert kinds(snapshots, first, second) == {"a.txt": "modified"}
-    snapshots.restore(first, second)
+    snapshots.revert_unchanged([(first, second)])
     assert place.read("a.txt") == "one\n"
     snapshots.close()
 
@@ -395,13 +395,13 @@ def test_pruning_keeps_what_the_named_snapshots_need(repo: Repo, snapshots: Snap
     with pytest.raises(UserError, match="missing or damaged"):
         snapshots.list_changes(first, second)
     assert snapshots.take() == third
-    snapshots.restore(first, third)
+    snapshots.revert_unchanged([(first, third)])
     assert repo.read("a.py") == "one\n"
     assert snapshots.prune([]) > 0
     repo.write("a.py", "four\n")
     last = snapshots.take()
     repo.write("a.py", "five\n")
-    snapshots.restore(last, snapshots.take())
+    snapshots.revert_unchanged([(last, snapshots.take())])
     assert repo.read("a.py") == "four\n"
 
 
@@ -443,7 +443,7 @@ for number in itertools.count():
         (root / name).write_text(f"{name} {number}\\n" * 300)
     made = snapshots.take()
     print(made, flush=True)
-    snapshots.restore(base, made)
+    snapshots.revert_unchanged([(base, made)])
 """
 
 
@@ -465,9 +465,9 @@ def test_a_kill_at_any_time_leaves_whole_files_and_a_working_store(tmp_path: Pat
         child.communicate()
         snapshots = Snapshots(place.root, store)
         now = snapshots.take()
-        assert not snapshots.restore(base, now).clashes
+        assert not snapshots.revert_unchanged([(base, now)]).clashes
         assert {name: place.read(name) for name in "abcdefgh"} == whole
-        snapshots.restore(base, made)
+        snapshots.revert_unchanged([(base, made)])
         assert snapshots.take() == base
         snapshots.close()
     assert "error" not in place.git(f"--git-dir={store}", "fsck", "--no-dangling")

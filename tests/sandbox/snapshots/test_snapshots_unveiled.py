@@ -50,7 +50,7 @@ def test_files_that_come_into_sight_were_made_by_nobody_and_undo_leaves_them(
     second = snapshots.take()
     changed = kinds(snapshots, first, second)
     assert changed.keys() == {".gitignore", "pkg/.gitignore", "new.py"}
-    assert not snapshots.restore(first, second).clashes
+    assert not snapshots.revert_unchanged([(first, second)]).clashes
     assert [repo.read(path) for path in hidden] == ["the user's\n"] * 3
     assert repo.read(".gitignore") == "secret.txt\n/data/\n"
     assert not (repo.root / "new.py").exists()
@@ -66,5 +66,5 @@ def test_files_of_a_repository_that_lost_its_git_folder_are_not_removed_by_undo(
     (inner.root / ".git").rename(repo.root.parent / "gone")
     second = snapshots.take()
     assert kinds(snapshots, first, second) == {"vendor/inner": "deleted"}
-    snapshots.restore(first, second)
+    snapshots.revert_unchanged([(first, second)])
     assert inner.read("x.py") == "x\n"

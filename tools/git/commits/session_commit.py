@@ -27,9 +27,9 @@ from tools.git.repository_state import (
     find_calling_git,
     find_rebasing_worktree,
     find_second_checkout,
-    find_unfinished_operation,
 )
 from tools.git.scratch_index import copy_index
+from tools.git.unfinished_operation import find_unfinished_operation
 
 # Times that a commit is made anew because somebody else committed meanwhile; for the last one the index is locked.
 _MOST_ATTEMPTS = 3
@@ -209,7 +209,7 @@ def _refuse_unfinished(broker: Broker) -> None:
             f"git_commit: nothing was committed: this runs in a hook of {caller}, which commits itself. "
             "Your changes stay in the files."
         )
-    if what := find_unfinished_operation(broker):
+    if what := find_unfinished_operation(broker.folder):
         raise ToolFailure(
             f"git_commit: nothing was committed: {what} is in progress in this repository. "
             "The user finishes or aborts it first; your changes stay in the files."
