@@ -79,7 +79,7 @@ def test_no_work_is_lost_to_a_command(box: str, command: str, repo: Repo, tmp_pa
     before = snapshots.take()
     boxes.run(sandbox, repo.root, "bash", "-c", command)
     assert state(repo.root / ".git") == git
-    snapshots.restore(before, snapshots.take())
+    snapshots.revert_unchanged([(before, snapshots.take())])
     assert state(repo.root) == tree
     snapshots.close()
 

@@ -112,7 +112,7 @@ def test_an_untracked_draft_in_a_folder_taken_back_is_restored(tmp_path: Path, l
     (repo.root / hidden).unlink()
     after = snapshots.take()
     assert [change.path for change in snapshots.list_changes(before, after)] == [shown]
-    snapshots.restore(before, after)
+    snapshots.revert_unchanged([(before, after)])
     assert repo.read(shown) == "a draft\n"
     snapshots.close()
 

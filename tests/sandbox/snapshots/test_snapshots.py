@@ -425,7 +425,7 @@ def test_a_later_session_finds_the_snapshots_of_an_earlier_one(
     snapshots.close()
     later = Snapshots(repo.root, tmp_path / "store")
     assert later.take() == second
-    assert not later.restore(first, second).clashes
+    assert not later.revert_unchanged([(first, second)]).clashes
     assert repo.read("a.py") == "one\n"
     later.close()
 

@@ -234,7 +234,7 @@ def test_a_first_snapshot_of_many_files_is_one_pack_and_is_undone_from_it(tmp_pa
     assert len(files(tmp_path / "store/objects")) > 2, "a few objects are written one by one"
     snapshots.close()
     again = Snapshots(root, tmp_path / "store")
-    assert not again.restore(before, after).clashes
+    assert not again.revert_unchanged([(before, after)]).clashes
     assert (root / "d1/f1").read_text() == "1\n"
     again.close()
 

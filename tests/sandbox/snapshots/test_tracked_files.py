@@ -63,7 +63,7 @@ def test_what_git_has_is_copied_when_it_changes_and_restored_after_git_dropped_i
     repo.git("branch", "-D", "main")
     repo.git("reflog", "expire", "--expire=now", "--all")
     repo.git("gc", "-q", "--prune=now")
-    assert not snapshots.restore(before, after).clashes
+    assert not snapshots.revert_unchanged([(before, after)]).clashes
     assert (repo.read("a.py"), repo.read("deep/er/b.py"), repo.read("draft.py")) == (
         "one\n",
         "two\n",
@@ -96,7 +96,7 @@ def test_a_file_whose_blob_has_other_bytes_is_copied(tmp_path: Path, name: str) 
     snapshots = open_snapshots(repo)
     before = snapshots.take()
     repo.write("a.txt", "changed\n")
-    assert not snapshots.restore(before, snapshots.take()).clashes
+    assert not snapshots.revert_unchanged([(before, snapshots.take())]).clashes
     assert (repo.root / "a.txt").read_bytes() == content
     snapshots.close()
 
