@@ -15,7 +15,9 @@ from tests.support.repo import Repo, agent_removes, agent_writes, remember_origi
 from tools.core.action import Observation, ToolFailure
 from tools.core.workspace import Workspace
 from tools.git.commits.session_commit import CommitResult, commit_session
+from tools.git.git_process import Git
 from tools.git.git_tools import git_commit
+from tools.git.messages.message_style import learn_style
 
 pytestmark = pytest.mark.slow
 
@@ -431,3 +433,25 @@ def test_what_the_user_staged_back_stays_so_where_the_session_changes_it_again(r
     assert repo.show("new.txt") == "two\n"
     assert repo.index() == before
     assert any("staged version left as it was" in note for note in made.notes)
+
+
+@pytest.mark.parametrize("encoding", ["ISO-8859-1", "Shift_JIS", "UTF-16"])
+def test_a_message_is_utf_8_whatever_the_users_own_are(repo: Repo, encoding: str) -> None:
+    repo.git("config", "i18n.commitEncoding", encoding)
+    at = repo.workspace()
+    agent_writes(at, "b.py", "1\n")
+    made = make(at, "Gib 2 zurück, 二\n\nÜber die Grenze.")
+    assert made.subject == "Gib 2 zurück, 二"
+    raw = repo.git("cat-file", "commit", "HEAD")
+    assert "\nencoding " not in raw
+    assert "\n\nGib 2 zurück, 二\n\nÜber die Grenze.\n" in raw
+
+
+def test_messages_in_other_encodings_are_read(repo: Repo) -> None:
+    repo.git("config", "i18n.commitEncoding", "ISO-8859-1")
+    for number in range(8):
+        repo.write("message", f"Rundung für Konto {number} korrigiert".encode("latin-1"))
+        repo.git("commit", "-q", "--allow-empty", "-F", "message")
+    style = learn_style(Git(repo.root, alone=True))
+    assert style.examples[0] == "Rundung für Konto 7 korrigiert"
+    assert style.language == "de"

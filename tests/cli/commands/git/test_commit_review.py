@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.commands.git.commit import commit_staged
 from tests.support.cli import call, run, script
 from tests.support.loopback import Loopback
 from tests.support.repo import Repo
@@ -42,6 +43,32 @@ def test_what_is_staged_is_committed_and_nothing_else(repo: Repo) -> None:
     assert run("commit", cwd=repo.root).code == 0
     assert (body(repo), repo.committed()) == ("Add count", ["cart.py"])
     assert repo.git("status", "--porcelain") == " M kept.py\n"
+
+
+@pytest.mark.slow
+def test_what_was_staged_while_the_message_was_written_is_not_committed(repo: Repo) -> None:
+    repo.write("cart.py", COUNT)
+    repo.git("add", "cart.py")
+    repo.write("kept.py", "x = 2\n")
+    head = repo.head()
+
+    def stage_more(*_: object) -> str:
+        repo.git("add", "kept.py")
+        return "Count the items of a cart"
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cli.commands.git.model_text.ask_model", stage_more)
+        assert commit_staged(repo.root, {}, show=False, edit=False) == 13
+    assert repo.head() == head
+
+
+@pytest.mark.slow
+def test_a_message_of_ours_is_utf_8(repo: Repo) -> None:
+    repo.git("config", "i18n.commitEncoding", "ISO-8859-1")
+    repo.write("größe.py", "x = 1\n")
+    repo.git("add", "-A")
+    assert run("commit", cwd=repo.root).code == 0
+    assert "\n\nAdd größe.py\n" in repo.git("cat-file", "commit", "HEAD")
 
 
 @pytest.mark.slow
