@@ -252,8 +252,8 @@ class ErrorEvent(Event):
 class End(Event):
     """The last event of a turn, on every path out of it.
 
-    not_committed: why a commit that was due, or that the model tried, was not made; "" if none failed
-    reason: why a turn that the model ended was not achieved, as a clause; "" where the outcome says it
+    not_committed: why a commit that was due, or that the model tried, was not made; None if none failed
+    reason: why a turn that the model ended was not achieved, as a clause; None where the outcome says it
     """
 
     kind: Literal["end"] = "end"
@@ -265,5 +265,5 @@ class End(Event):
     files: list[str] = field(default_factory=list)
     commit: str = ""
     verification: str = ""
-    not_committed: str = ""
-    reason: str = ""
+    not_committed: str | None = None
+    reason: str | None = None

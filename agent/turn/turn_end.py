@@ -362,14 +362,14 @@ class TurnConclusion:
         return End(
             outcome=outcome.label,
             exit_code=int(outcome),
-            reason=reason,
+            reason=reason or None,
             summary=summary,
             steps=tally.steps,
             usage=tally.usage,
             files=sorted(self._committed.union(list_modified_files(self.workspace))),
             commit=self._commits[-1] if self._commits else "",
             verification=f"{verification.outcome}: {verification.detail}" if verification else "",
-            not_committed=self.refused_commits.reason,
+            not_committed=self.refused_commits.reason or None,
         )
 
 
