@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from agent.events import (
     ActionEvent,
@@ -45,6 +45,7 @@ class Step:
     id: of the event that ends it, by which an undo names it; turn: the number of its turn, from 1
     start: id of the event before it; before its prompt, if it is the first step of its turn
     spans: the snapshots before and after each part of it
+    git: what its git commands changed of git's own data, as `tools.git.git_state` compares it
     label: its action, as "edit cart.py"; prompt: of its turn
     """
 
@@ -54,6 +55,7 @@ class Step:
     spans: tuple[tuple[str, str], ...]
     label: str
     prompt: str
+    git: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +113,9 @@ class Timeline:
                     self._going = False
                 what = event.paths[0] if event.paths else self._asked.get(event.call, "")
                 self._labels.append(f"{event.tool} {what}".strip().partition("\n")[0])
+            case ObservationEvent() if event.data.get("git"):
+                earlier = self.active_steps.pop() if self._going else None
+                self._add_step(event.id, earlier, earlier.spans if earlier else (), event.data["git"])
             case ObservationEvent() if event.data.get("commit"):
                 self.commits.setdefault(self._turn, []).append(str(event.data["commit"]))
             case SnapshotEvent():
@@ -135,20 +140,30 @@ class Timeline:
             spans, part = earlier.spans if earlier else (), (self._tree, event.tree)
             if spans and spans[-1][1] == self._tree:
                 spans, part = spans[:-1], (spans[-1][0], event.tree)
-            label = "; ".join(dict.fromkeys(self._labels)) or "changes"
-            self.active_steps.append(
-                Step(
-                    id=event.id,
-                    turn=self._turn,
-                    start=earlier.start if earlier else self._start,
-                    spans=(*spans, part),
-                    label=label if len(label) <= LABEL else label[: LABEL - 1] + "…",
-                    prompt=self._prompt,
-                )
-            )
-            self.undone_steps.clear()
-            self._first, self._going = False, True
+            self._add_step(event.id, earlier, (*spans, part))
         self._tree = event.tree
+
+    def _add_step(
+        self,
+        event: str,
+        earlier: Step | None,
+        spans: tuple[tuple[str, str], ...],
+        git: Mapping[str, Any] | None = None,
+    ) -> None:
+        label = "; ".join(dict.fromkeys(self._labels)) or "changes"
+        self.active_steps.append(
+            Step(
+                id=event,
+                turn=self._turn,
+                start=earlier.start if earlier else self._start,
+                spans=spans,
+                label=label if len(label) <= LABEL else label[: LABEL - 1] + "…",
+                prompt=self._prompt,
+                git=(*(earlier.git if earlier else ()), *((git,) if git else ())),
+            )
+        )
+        self.undone_steps.clear()
+        self._first, self._going = False, True
 
     def _handle_undo(self, event: UndoEvent) -> None:
         named = set(event.steps)
@@ -168,7 +183,8 @@ class UndoOutcome:
 
     steps: those that were undone (or redone)
     paths: files that it changed
-    clashes: paths that were left alone, and why
+    git: parts of git's data that it changed, as "HEAD" or the name of a reference
+    clashes: paths, and parts of git's data, that were left alone, and why
     commits: that contain some of it, and stay in the history
     event: for the session's log, None if no file was changed
     """
@@ -176,14 +192,17 @@ class UndoOutcome:
     action: UndoAction
     steps: tuple[Step, ...] = ()
     paths: tuple[str, ...] = ()
+    git: tuple[str, ...] = ()
     clashes: Mapping[str, str] = field(default_factory=dict)
     commits: tuple[str, ...] = ()
     event: UndoEvent | None = None
 
 
 class Reverter(Protocol):
-    """Snapshot operations needed here."""
+    """Snapshot operations needed here. root: the workspace"""
 
+    @property
+    def root(self) -> Path: ...
     def cover(self, spans: Sequence[tuple[str, str]]) -> None: ...
     def take(self) -> str: ...
     def revert(self, spans: Sequence[tuple[str, str]]) -> RestoreResult: ...
@@ -258,6 +277,7 @@ def _revert_spans(
     restored, clashes = _revert_files(snapshots, spans)
     if clashes and not restored.changes:
         return UndoOutcome(action=action, steps=tuple(steps), clashes=clashes)
+    changed, left = _revert_git(snapshots.root, steps, forward=action == "redo")
     paths = tuple(change.path for change in restored.changes)
     ids = [step.id for step in steps]
     event = UndoEvent(action=action, steps=ids, before=before, after=snapshots.take(), paths=list(paths))
@@ -265,7 +285,8 @@ def _revert_spans(
         action=action,
         steps=tuple(steps),
         paths=paths,
-        clashes=clashes,
+        git=changed,
+        clashes={**clashes, **left},
         commits=tuple(commits),
         event=event,
     )
@@ -289,6 +310,19 @@ def _revert_files(
     return restored, {
         path: f"{why}, and {operation} is in progress" for path, why in restored.clashes.items()
     }
+
+
+def _revert_git(
+    root: Path, steps: Sequence[Step], *, forward: bool
+) -> tuple[tuple[str, ...], Mapping[str, str]]:
+    """Put back what the git commands of steps changed; return the parts that changed, and those left alone."""
+    changes = [change for step in steps for change in step.git]
+    if not changes:
+        return (), {}
+    from tools.git.git_state import name_parts, revert_states
+
+    left = revert_states(root, changes, forward=forward)
+    return tuple(each for each in name_parts(changes) if each not in left), left
 
 
 def format_undo_event(event: UndoEvent) -> str:

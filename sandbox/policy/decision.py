@@ -171,6 +171,7 @@ class Policy:
         """Judge one command of a line."""
         runs = any(effect.kind == "execute" for effect in segment.effects)
         worst, kind = Decision(verdict="allow", reason=segment.why), segment.effects[0].kind
+        reasons: list[str] = []
         bound = False  # a rule on its paths or hosts asks: no rule on the command overrides that
         for effect in segment.effects:
             reach = _classify_reach(effect, root=root, confined=confined, runs=runs)
@@ -183,7 +184,11 @@ class Policy:
             each = self._apply_rule(self._decide_reach(reach, effect, confined=confined), rule)
             bound = bound or (rule is not None and rule.verdict == "ask")
             if PERMISSIONS.index(each.verdict) > PERMISSIONS.index(worst.verdict):
-                worst, kind = each, effect.kind
+                worst, kind, reasons = each, effect.kind, []
+            if each.verdict == worst.verdict != "allow" and each.reason not in reasons:
+                reasons.append(each.reason)
+        if reasons:
+            worst = replace(worst, reason="; ".join(reasons))
         rule = self.rules.match_segment(segment)
         if not (bound and rule is not None and rule.verdict == "allow"):
             worst, bound = self._apply_rule(worst, rule), bound or rule is not None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sandbox.errors import Fault, UserError
-from sandbox.policy.decision import Approval, Approver, Decision, Policy
+from sandbox.policy.decision import Approval, Approver, Decision, Mode, Policy
 from sandbox.policy.effects import Effect
 from tools.changes.change_tracker import Snapshotter, TrackedCommand
 from tools.core.action import Action, Observation, ToolFailure, current_action
@@ -199,6 +199,10 @@ class Gateway:
             await self._spans.cover_writes(effect.paths, self.snapshots)
         if effect.kind not in ("none", "read") and span is not None and self.snapshots is not None:
             await self._spans.begin(span, self.snapshots)
+        if command is not None and self._writes_git(
+            action, command
+        ):  # what git changes is not the session's work
+            return await tool.run(**arguments, at=self.workspace)
         if self.snapshots is not None and (effect.argv or (tool.is_tracked and effect.kind == "write")):
             return await self._run_tracked(tool, arguments, self.snapshots, span)
         if effect.kind == "git" and self._followed_now is not None:
@@ -344,7 +348,13 @@ class Gateway:
             root = self.workspace.root
             line = effect.argv[2] if effect.argv[:2] == ("bash", "-c") else shlex.join(effect.argv)
             command = judge_command_line(line, root=root)
-            return self.policy.decide_command(command, root=root, confined=confined), command
+            decision = self.policy.decide_command(command, root=root, confined=confined)
+            if decision.verdict == "ask" and confined and not self._writes_git(action, command):
+                from sandbox.policy.shell.git_lines import explain_hopeless_line
+
+                if hopeless := explain_hopeless_line(command):  # nobody is asked for what cannot be done
+                    decision = Decision(verdict="deny", reason=hopeless)
+            return decision, command
         paths = tuple(self._normalize_path(each) for each in effect.paths)
         judged = mark_guarded_paths(replace(effect, paths=paths), self.workspace.root)
         tool = self.toolbox.get(action.tool)
@@ -353,6 +363,17 @@ class Gateway:
 
             judged = mark_hook_fields(judged, tool, action.arguments, self.workspace)
         return self.policy.decide(judged, confined=confined, tool=effect.server_tool or action.tool), None
+
+    def _writes_git(self, action: Action, command: Judgement) -> bool:
+        """Return whether an action is a line of git commands that is run outside the sandbox."""
+        line = str(action.arguments.get("command", "")).lstrip()
+        if action.tool != "shell" or not line.startswith("git "):
+            return False
+        from sandbox.policy.shell.git_lines import read_git_line
+
+        at = self.workspace
+        may_write = at.sandbox.name != "unconfined" and self.policy.mode is not Mode.READ_ONLY
+        return may_write and bool(read_git_line(line, command))
 
     def _normalize_path(self, path: str) -> str:
         """Return the path as rules name it: relative, links followed."""

@@ -180,6 +180,28 @@ class Broker:
         """Whether git's configuration names hooks, as git 2.54 and later run them."""
         return any(re.fullmatch(r"hook\..+\.command", each.key) for each in self._settings)
 
+    def runs_hooks(self) -> bool:
+        """Return whether any command here may run a hook."""
+        return not self.untrusted_definitions and any(
+            each.kind == "hook" for each in self.program_definitions
+        )
+
+    def list_unverified_hooks(self) -> list[str]:
+        """Return the names of active hooks other than those of commits, which are all that trust covers."""
+        folder = repository_programs.find_hooks_folder(self)
+        return sorted(
+            path.name
+            for path in (folder.iterdir() if folder.is_dir() else ())
+            if path.name not in repository_programs.COMMIT_HOOKS
+            and not path.suffix
+            and path.is_file()
+            and os.access(path, os.X_OK)
+        )
+
+    def list_own_settings(self) -> list[str]:
+        """Return the keys of the repository's own configuration, in lower case."""
+        return [each.key.lower() for each in self._settings if each.own]
+
     def signs_commits(self) -> bool:
         """Return whether commits are signed here, by programs that need the user's keys."""
         output = self._runner.execute(

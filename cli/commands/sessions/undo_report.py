@@ -46,7 +46,10 @@ def format_outcome(outcome: UndoOutcome) -> list[str]:
         "rewind": "as before that step",
     }[outcome.action]
     lines = [f"{format_count(len(outcome.paths), 'file')} {what}:", *(f"  {path}" for path in outcome.paths)]
-    if not outcome.paths:
+    lines = lines if outcome.paths or not outcome.git else []
+    if outcome.git:
+        lines.append(f"git's data {what}: {join_names(outcome.git, 5)}")
+    elif not outcome.paths:
         lines.append("  (it had been done already)")
     if reasons:
         lines += [f"left as {'it is' if len(reasons) == 1 else 'they are'}:", *reasons]

@@ -1,0 +1,192 @@
+"""State of a repository around a git command of the model: HEAD, references, stash and index, to be put back by undo.
+
+Objects that a command cuts off stay in git's store until git's own clean-up (two weeks), as with `git reflog`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sandbox.fs.repository import find_root
+from tools.core.action import ToolFailure
+from tools.git.broker import Broker
+from tools.git.index_lock import IndexLock
+from tools.git.unfinished_operation import find_unfinished_operation
+
+_STASH = "refs/stash"
+_REMOTES = "refs/remotes/"
+_QUIT = {"a merge": "merge", "a cherry-pick": "cherry-pick", "a revert": "revert", "a rebase": "rebase"}
+"""Operations that leave the files as they are when they are given up by `--quit`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitState:
+    """head: "ref: NAME", or the commit of a detached HEAD; refs: object ids by name, without remote-tracking ones
+    stash: (object id, message) of each entry, the newest first
+    index: object id of a blob with the bytes of the index, "" without one
+    operation: unfinished, as "a merge"; "" if none
+    """
+
+    head: str
+    refs: Mapping[str, str]
+    stash: tuple[tuple[str, str], ...]
+    index: str
+    operation: str
+
+
+def read_git_state(broker: Broker) -> GitState:
+    """Return the present state; the bytes of the index are kept in git's object store. Blocking."""
+    listed = broker.run("for-each-ref", "--format=%(objectname) %(refname)").stdout.decode(
+        "utf-8", "surrogateescape"
+    )
+    pairs = [line.partition(" ")[::2] for line in listed.splitlines()]
+    refs = {name: sha for sha, name in pairs if name != _STASH and not name.startswith(_REMOTES)}
+    return GitState(
+        head=_read_head(broker),
+        refs=refs,
+        stash=_read_stash(broker) if any(name == _STASH for _, name in pairs) else (),
+        index=_store_index(broker),
+        operation=find_unfinished_operation(broker.folder),
+    )
+
+
+def compare_states(before: GitState, after: GitState) -> dict[str, Any]:
+    """Return what differs, as data for an observation: [before, after] by part; {} if nothing does."""
+    names = sorted(before.refs.keys() | after.refs.keys())
+    refs = {
+        name: [before.refs.get(name, ""), after.refs.get(name, "")]
+        for name in names
+        if before.refs.get(name) != after.refs.get(name)
+    }
+    parts: dict[str, Any] = {
+        "head": [before.head, after.head],
+        "stash": [[list(each) for each in before.stash], [list(each) for each in after.stash]],
+        "index": [before.index, after.index],
+        "operation": [before.operation, after.operation],
+    }
+    changed = {name: pair for name, pair in parts.items() if pair[0] != pair[1]}
+    return changed | ({"refs": refs} if refs else {})
+
+
+def revert_states(
+    root: Path, changes: Sequence[Mapping[str, Any]], *, forward: bool = False
+) -> dict[str, str]:
+    """Put back what git commands changed, the last one first; `forward` brings it back again. Blocking.
+
+    Each part only if it is as the command left it. Returns the parts that were left alone, and why.
+    """
+    top = find_root(root)
+    if top is None:
+        return {"git": "the repository is gone"} if changes else {}
+    broker = Broker(top)
+    left: dict[str, str] = {}
+    for change in changes if forward else reversed(changes):
+        left |= _revert_change(broker, change, old=1 if forward else 0, new=0 if forward else 1)
+    return left
+
+
+def name_parts(changes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the names of what git commands changed, each once, as `revert_states` names them."""
+    names = {"head": "HEAD", "index": "the index", "stash": "the stash"}
+    found = [
+        name
+        for change in changes
+        for name in (*change.get("refs", ()), *filter(None, map(names.get, change)))
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _revert_change(broker: Broker, change: Mapping[str, Any], *, old: int, new: int) -> dict[str, str]:
+    left: dict[str, str] = {}
+    for command in change.get("sent", ()):
+        left[str(command)] = "what was sent to another repository stays there"
+    if problem := _leave_operation(broker, change.get("operation"), old, new):
+        return left | {"git": problem}
+    moved = False
+    for name, pair in change.get("refs", {}).items():
+        if not _move_ref(broker, name, pair[old], pair[new]):
+            left[name] = "it has been moved since"
+            moved = True
+    if "head" in change and not moved:
+        pair = change["head"]
+        if _read_head(broker) != pair[new]:
+            left["HEAD"] = "it has been switched since"
+        else:
+            _set_head(broker, pair[old])
+    if "index" in change:
+        pair = change["index"]
+        with IndexLock(broker) as lock:
+            if _store_index(broker) != pair[new]:
+                left["the index"] = "something was staged since"
+            else:
+                content = broker.run("cat-file", "blob", pair[old]).stdout if pair[old] else None
+                lock.replace_index(content, (0, 0))  # old: git compares the files by content
+    if "stash" in change:
+        pair = change["stash"]
+        if [list(each) for each in _read_stash(broker)] != pair[new]:
+            left["the stash"] = "it has been changed since"
+        else:
+            _set_stash(broker, pair[old])
+    return left
+
+
+def _leave_operation(broker: Broker, pair: Sequence[str] | None, old: int, new: int) -> str:
+    """Give up an operation that the command began and left unfinished; return why that cannot be done."""
+    now = find_unfinished_operation(broker.folder)
+    if not pair:
+        return f"{now} is in progress: finish it, or give it up, first" if now else ""
+    if pair[old]:
+        return f"{pair[old]} that was in progress cannot be brought back"
+    if now != pair[new] or now not in _QUIT:
+        return f"{now or 'an operation'} is in progress: finish it, or give it up, first" if now else ""
+    broker.run(_QUIT[now], "--quit")
+    return ""
+
+
+def _move_ref(broker: Broker, name: str, old: str, new: str) -> bool:
+    """Set a reference to `old` if it is at `new` ("" for none); return whether it was."""
+    null = broker.null_id
+    try:
+        if old:
+            broker.run("update-ref", "-m", "patchwright: undo", name, old, new or null)
+        else:
+            broker.run("update-ref", "-d", name, new)
+    except ToolFailure:
+        return False
+    return True
+
+
+def _read_head(broker: Broker) -> str:
+    name = os.fsdecode(broker.run("symbolic-ref", "--quiet", "HEAD", ok=(0, 1)).stdout).strip()
+    return f"ref: {name}" if name else broker.run("rev-parse", "HEAD").stdout.decode().strip()
+
+
+def _set_head(broker: Broker, head: str) -> None:
+    if head.startswith("ref: "):
+        broker.run("symbolic-ref", "-m", "patchwright: undo", "HEAD", head.removeprefix("ref: "))
+    else:
+        broker.run("update-ref", "--no-deref", "-m", "patchwright: undo", "HEAD", head)
+
+
+def _read_stash(broker: Broker) -> tuple[tuple[str, str], ...]:
+    listed = broker.run("log", "-g", "--format=%H %gs", _STASH, "--", ok=(0, 128)).stdout
+    lines = listed.decode("utf-8", "surrogateescape").splitlines()
+    return tuple((sha, text) for sha, _, text in (line.partition(" ") for line in lines))
+
+
+def _set_stash(broker: Broker, entries: Sequence[Sequence[str]]) -> None:
+    while _read_stash(broker):
+        broker.run("stash", "drop", "--quiet")
+    for sha, text in reversed(entries):
+        broker.run("stash", "store", "--quiet", "-m", text, sha)
+
+
+def _store_index(broker: Broker) -> str:
+    content = IndexLock(broker).read_index()
+    if content is None:
+        return ""
+    return broker.run("hash-object", "-w", "--no-filters", "--stdin", stdin=content).stdout.decode().strip()
