@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 BRANCHES = "patchwright/"
 """Prefix of the branches that the agent creates."""
 
+_LARGEST = 2_000_000
+"""Characters of both sides of a file whose diff is computed for the message."""
+
 _DIFF = 12_000
 """Characters of a diff in the prompt for a commit message: about 3k tokens."""
 
@@ -160,13 +163,19 @@ def _read_changed_contents(at: Workspace) -> dict[str, tuple[bytes | None, bytes
 
 
 def _build_diff(at: Workspace) -> str:
+    """Return the diff of the changes, as far as a model is shown it."""
     from tools.core.text import format_unified_diff
 
-    texts = {
-        path: [(each or b"").decode("utf-8", "replace") for each in sides]
-        for path, sides in _read_changed_contents(at).items()
-    }
-    return "".join(format_unified_diff(path, *sides) for path, sides in texts.items())
+    diff = ""
+    for path, sides in _read_changed_contents(at).items():
+        if len(diff) > _DIFF:
+            break
+        before, after = ((each or b"").decode("utf-8", "replace") for each in sides)
+        if len(before) + len(after) > _LARGEST:
+            diff += f"--- a/{path}\n+++ b/{path}\n(too large to show)\n"
+        else:
+            diff += format_unified_diff(path, before, after)
+    return diff
 
 
 def _switch_to_own_branch(at: Workspace, words: str) -> None:

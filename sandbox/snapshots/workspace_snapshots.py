@@ -84,11 +84,6 @@ class Snapshots:
         self._turn = threading.Lock()
         self._reset()
 
-    @property
-    def root(self) -> Path:
-        """The workspace."""
-        return self._root
-
     def take(self) -> str:
         """Record the workspace and return the snapshot's id; nothing new is stored if nothing changed."""
         with self._turn:

@@ -71,7 +71,7 @@ class Change:
             names = []
             for side, content in (("old", before), ("new", after)):
                 names.append("" if content is None else f"{side}:{path}")
-                contents[names[-1]] = content or b""
+                contents[names[-1]] = b"" if content is None or len(content) > LARGEST else content
             status = "A" if before is None else "D" if after is None else "M"
             size = len(after or b"")
             files.append(File(path=path, status=status, mode="100644", old=names[0], new=names[1], size=size))

@@ -15,6 +15,9 @@ from tools.lint.test_files import is_test_file
 LISTED = 12
 """Files that the body names."""
 
+_LARGEST = 500_000
+"""Bytes of a file that is parsed for its symbols."""
+
 _DOCS = (".md", ".rst", ".txt", ".adoc")
 _BUILD = (
     *("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "package.json", "package-lock.json"),
@@ -82,11 +85,14 @@ def compose_message(change: Change, style: Style, ticket: str = "") -> str:
 
 
 def diff_symbols(change: Change, file: File) -> SymbolChanges:
-    """Return the symbols of a file that a change touches; none for a language without a grammar.
+    """Return the symbols of a file that a change touches; none for a language without a grammar, or a large file:
+    a parser that is at work on one answers to no interrupt.
 
     A text that its grammar cannot parse wholly hides symbols that it has: what only the other side shows is then no
     removal, and an addition only if its first line is new.
     """
+    if file.size > _LARGEST:
+        return SymbolChanges()
     from tools.code.languages import can_parse
     from tools.code.symbols import list_definitions
 
