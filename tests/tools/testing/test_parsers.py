@@ -57,7 +57,7 @@ def test_go_events_count_leaves_and_place_failures(tmp_path: Path) -> None:
     lines = "\n".join(
         ["go: downloading nothing", *(json.dumps(event) for event in GO), '{"not": "an event"}', "{bad"]
     )
-    found = go_cargo.parse_go(evidence(lines, tmp_path), "example.com/shop")
+    found = go_cargo.parse_go(evidence(lines, tmp_path), {"example.com/shop": "."})
     assert (counts(found), found.broken) == ((1, 1, 0, 1), "")
     assert [(each.id, each.file, each.line, each.message) for each in found.failures] == [
         ("cart::TestTotal/empty", "cart/cart_test.go", 12, "got 1, want 0")
@@ -73,7 +73,7 @@ def test_a_go_package_that_does_not_build_is_broken(tmp_path: Path) -> None:
         },
         {"Action": "fail", "Package": "example.com/shop", "FailedBuild": "example.com/shop"},
     ]
-    found = go_cargo.parse_go(evidence("\n".join(map(json.dumps, events)), tmp_path), "example.com/shop")
+    found = go_cargo.parse_go(evidence("\n".join(map(json.dumps, events)), tmp_path), {"example.com/shop": "."})
     assert found.broken == "1 package did not build or start: example.com/shop"
     assert (found.failures[0].id, found.failures[0].message) == (".", "./a.go:3:1: syntax error")
 
