@@ -189,7 +189,12 @@ class Policy:
                 reasons.append(each.reason)
         if reasons:
             worst = replace(worst, reason="; ".join(reasons))
-        rule = self.rules.match_segment(segment)
+        if confined or self.mode is Mode.FULL:
+            rule = self.rules.match_segment(segment)
+        else:
+            from sandbox.policy.allowed_commands import says_all
+
+            rule = self.rules.match_segment(segment, lambda rule: says_all(rule, segment, root))
         if not (bound and rule is not None and rule.verdict == "allow"):
             worst, bound = self._apply_rule(worst, rule), bound or rule is not None
         if worst.verdict == "ask" and not bound:

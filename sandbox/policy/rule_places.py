@@ -9,6 +9,11 @@ from collections.abc import Iterator, Sequence
 from fnmatch import translate
 from pathlib import Path
 
+STANDARD_FOLDERS = frozenset(
+    ("/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin")
+)
+"""Folders in which program names can be trusted; a program in any other folder is an unknown file."""
+
 WHOLE = "**"
 """Pattern of all that is in the workspace."""
 

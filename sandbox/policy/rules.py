@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from sandbox.errors import Fault, UserError
+from sandbox.policy.rule_places import STANDARD_FOLDERS, is_absolute, list_relative_patterns
 
 if TYPE_CHECKING:
     from sandbox.policy.effects import Effect
@@ -30,11 +31,6 @@ EXAMPLES: Mapping[Kind, str] = {
     "mcp": "mcp(server.tool)",
 }
 """An example of every kind of rule, shown in error messages."""
-
-STANDARD_FOLDERS = frozenset(
-    ("/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin")
-)
-"""Folders in which program names can be trusted; a program in any other folder is an unknown file."""
 
 _FORM = re.compile(r"\s*([a-z]+)\((.+)\)\s*", re.DOTALL)
 
@@ -68,8 +64,6 @@ class Rules:
         The one place where a spelling becomes a place: policy, file tools, search and kernel compare relative paths.
         The full paths stay, for what lies outside, and for the work trees of child sessions.
         """
-        from sandbox.policy.rule_places import is_absolute, list_relative_patterns
-
         if not any(is_absolute(rule.pattern) for rule in self.rules if rule.kind in ("read", "edit")):
             return self
         from sandbox.fs.repository import find_main_work_tree
@@ -86,14 +80,20 @@ class Rules:
                 found |= dict.fromkeys(replace(rule, pattern=each, written=written) for each in inside)
         return Rules(tuple(found))
 
-    def match_segment(self, segment: Segment) -> Rule | None:
-        """Return the strictest rule on a command. Allowing rules match only spellings that surely mean the same."""
+    def match_segment(
+        self, segment: Segment, covers: Callable[[Rule], bool] = lambda rule: True
+    ) -> Rule | None:
+        """Return the strictest rule on a command. Allowing rules match only spellings that surely mean the same.
+
+        covers: whether a rule that allows says all that the command does
+        """
         return _pick_strictest_rule(
             rule
             for rule in self._select_kind("shell")
             if _matches_any_spelling(
                 rule, segment.trusted_forms if rule.verdict == "allow" else segment.forms
             )
+            and (rule.verdict != "allow" or covers(rule))
         )
 
     def match_effect(self, effect: Effect) -> Rule | None:

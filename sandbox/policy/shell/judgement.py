@@ -60,6 +60,7 @@ class Segment:
     why: reason for the user
     forms: spellings for rules that ask or deny: quoting undone, wrappers removed
     trusted_forms: spellings for rules that allow: only parts that change nothing were removed
+    elsewhere: it runs, or may run, outside of the workspace, or with variables that may change what it does
     """
 
     text: str
@@ -68,6 +69,7 @@ class Segment:
     why: str
     forms: tuple[str, ...] = ()
     trusted_forms: tuple[str, ...] = ()
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +255,8 @@ class _Line:
             self.reshaping.append(len(self.segments))
         if call.scripts and not call.effects:
             call.effects.append(Effect(kind="none", reason="runs the script that is judged with it"))
-        self.segments.append(_build_segment(text, argv, call.effects, call))
+        elsewhere = bool(foreign) or not self._places.is_inside_workspace(".")
+        self.segments.append(replace(_build_segment(text, argv, call.effects, call), elsewhere=elsewhere))
         self._places = replace(self._places, folders=call.folders)
         for script, reader in call.scripts:
             self._judge_script(script, reader)

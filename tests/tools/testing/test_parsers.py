@@ -73,7 +73,9 @@ def test_a_go_package_that_does_not_build_is_broken(tmp_path: Path) -> None:
         },
         {"Action": "fail", "Package": "example.com/shop", "FailedBuild": "example.com/shop"},
     ]
-    found = go_cargo.parse_go(evidence("\n".join(map(json.dumps, events)), tmp_path), {"example.com/shop": "."})
+    found = go_cargo.parse_go(
+        evidence("\n".join(map(json.dumps, events)), tmp_path), {"example.com/shop": "."}
+    )
     assert found.broken == "1 package did not build or start: example.com/shop"
     assert (found.failures[0].id, found.failures[0].message) == (".", "./a.go:3:1: syntax error")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from sandbox.policy.effects import Effect, EffectKind
-from sandbox.policy.rules import STANDARD_FOLDERS
+from sandbox.policy.rule_places import STANDARD_FOLDERS
 from sandbox.policy.shell.commands import options
 from sandbox.policy.shell.commands.options import ParsedArguments, Spec
 from sandbox.policy.shell.commands.path_effects import NOWHERE, PathClassifier

@@ -1,0 +1,74 @@
+"""A rule that allows never covers what its words do not say, where nothing confines commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sandbox.policy.decision import Approval, Mode, Policy
+from sandbox.policy.rules import Rules, parse_rule
+from sandbox.policy.shell import judge_command_line
+
+
+def decide(root: Path, rule: str, command: str) -> str:
+    policy = Policy(Mode.WORKSPACE, Approval.AUTO, Rules((parse_rule(f"shell({rule})", "allow"),)))
+    judgement = judge_command_line(command, root=root)
+    return policy.decide_command(judgement, root=root, confined=False).verdict
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "id_rsa").write_text("x")
+    (tmp_path / "shop" / "sub").mkdir(parents=True)
+    (tmp_path / "other").mkdir()
+    return tmp_path / "shop"
+
+
+WIDER = [
+    ("sort *", "sort -o /etc/x a"),
+    ("sort *", "sort --compress-program=./evil a"),
+    ("git log *", "git log --output=../other/x"),
+    ("find *", "find . -delete"),
+    ("find *", "find . -exec ./evil {} +"),
+    ("curl *", "curl -o ~/.bashrc https://example.org"),
+    ("cp *", "cp a ../other/x"),
+    ("tee *", "tee ~/.profile"),
+    ("cat *", "cat ~/.ssh/id_rsa"),
+    ("cat *", "cat $X"),
+    ("rg *", "rg x ~"),
+    ("pytest *", "pytest --junitxml=/etc/x"),
+    ("pytest *", "pytest ../other"),
+    ("pytest *", "pytest --rootdir ~/other"),
+    ("pytest *", "pytest -p $X"),
+    ("make *", "make -C ../other"),
+    ("make *", "make -C/other"),
+    ("npm run *", "npm run test --prefix ../other"),
+    ("pytest *", "cd ../other && pytest"),
+    ("pytest", "cd /tmp; pytest"),
+    ("pytest", "PYTEST_ADDOPTS=-pevil pytest"),
+    ("npm run *", "cd $X && npm run test"),
+]
+SAID = [
+    ("pytest *", "pytest -q tests/test_a.py"),
+    ("pytest", "pytest"),
+    ("npm run *", "cd sub && npm run test"),
+    ("make *", "make check"),
+    ("make -C ../other *", "make -C ../other check"),
+    ("cp * ../other/x", "cp a ../other/x"),
+    ("git push *", "git push origin main"),
+    ("curl https://example.org/*", "curl https://example.org/a"),
+    ("pytest *", "LANG=C pytest -q"),
+]
+
+
+@pytest.mark.parametrize(("rule", "command"), WIDER)
+def test_words_that_a_rule_does_not_say_are_not_allowed(root: Path, rule: str, command: str) -> None:
+    assert decide(root, rule, command) == "ask"
+
+
+@pytest.mark.parametrize(("rule", "command"), SAID)
+def test_what_a_rule_says_is_allowed(root: Path, rule: str, command: str) -> None:
+    assert decide(root, rule, command) == "allow"
