@@ -35,7 +35,10 @@ class SelfRun:
 
 def _parse_line(line: str) -> SelfRun:
     kind, program, names, keys, source, date = (each.strip() for each in line.split("|"))
-    folders, files, inside, written = [], [], [], []
+    folders: list[str] = []
+    files: list[str] = []
+    inside: list[str] = []
+    written: list[str] = []
     for word in names.split():
         for name in _expand_braces(word.removeprefix("~")):
             group = folders if name.endswith("/") else inside if "/" in name else files

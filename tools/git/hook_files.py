@@ -20,7 +20,7 @@ from sandbox.guards.hook_fields import is_manifest, read_hook_fields
 from sandbox.guards.self_run_files import HOOK_FOLDERS, is_hook_file
 from sandbox.guards.workspace_inventory import SKIPPED
 
-MOST_FILES = 300
+MOST_FILES = 3_000
 """Files that are compared with the trusted ones; a repository with more has them named by its own hooks."""
 
 _MOST_FOLDERS = 20_000
@@ -70,8 +70,8 @@ def list_hook_files(root: Path, hooks: Sequence[bytes]) -> list[HookFile]:
     found: dict[str, bytes] = {}
     texts = list(hooks)
     waiting = [*names]
-    for content in texts:
-        waiting += _list_named_files(root, root, content)
+    for text in hooks:
+        waiting += _list_named_files(root, root, text)
     while waiting and len(found) < MOST_FILES:
         name = waiting.pop(0)
         if name in found or (content := _read(root, name)) is None:

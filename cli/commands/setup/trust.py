@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -140,7 +140,7 @@ def _find_definitions(folder: Path) -> tuple[Path, Mapping[Path, tuple[Definitio
     from tools.git.broker import Broker
 
     root, _ = find_workspace_root(folder, need_git=True, without="")
-    finders = (
+    finders: tuple[Callable[[Path], tuple[Definition, ...]], ...] = (
         lambda root: Broker(root).program_definitions,
         partial(find_settings_to_trust, Home.from_environment()),
         find_servers_to_trust,
