@@ -14,6 +14,7 @@ import pytest
 
 from agent.events import MessageEvent, ObservationEvent, Prompt, SnapshotEvent, UndoEvent
 from agent.session.undo import Timeline, UndoOutcome, redo_last_undo, rewind_steps, undo_last_turn
+from sandbox.snapshots.newly_visible import compute_covered_changes
 from sandbox.snapshots.snapshot_view import View
 from tests.support.worlds import TRAITS, Image, Told, World, git_state, image, lines_of, regular, world
 
@@ -124,7 +125,8 @@ def take_back(session: Session) -> None:
 
 def check(world: World, spans: Sequence[tuple[str, str]], before: Image, after: Image) -> None:
     """What an undo of these spans may have done to the files, and what it has to have done."""
-    changes = [change.path for span in spans for change in world.snapshots.list_changes(*span)]
+    views = [[View.load(world.store, each) for each in span] for span in spans]
+    changes = [change.path for old, new in views for change in compute_covered_changes(old, new)]
     for path in before.keys() | after.keys():
         if path.endswith("/"):
             _check_folder(world, path, spans, before, after)
