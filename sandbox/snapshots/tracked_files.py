@@ -9,7 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox.fs.regular_file import SETTINGS, read_regular_text
+from sandbox.fs.regular_file import (
+    SETTINGS,
+    UnsafeFileError,
+    read_regular_file,
+    read_regular_text,
+    read_start,
+)
 from sandbox.fs.repository import find_git_folders, find_root
 from sandbox.helpers.git_runner import GitOutput, GitRunner
 from sandbox.snapshots.coverage.folder_walk import Signature
@@ -18,6 +24,9 @@ from sandbox.snapshots.coverage.ignore_rules import read_core_settings
 _HEADER = struct.Struct(">4sII")
 _ENTRY = struct.Struct(">10I20sH")
 """Of git's index (gitformat-index(5)): times, device, inode, mode, owner, group, size, id, flags."""
+
+_LARGEST = 1 << 30
+"""Bytes of an index: of ten million files."""
 
 _EXTENDED, _STAGE = 0x4000, 0x3000
 
@@ -54,11 +63,10 @@ class GitObjects:
         folders = find_git_folders(self._root)
         if folders is None:
             return 0
-        try:
-            with (folders[0] / "index").open("rb") as file:
-                mark, version, number = _HEADER.unpack(file.read(_HEADER.size))
-        except (OSError, struct.error):  # nothing was ever added
+        head = read_start(folders[0] / "index", _HEADER.size) or b""
+        if len(head) < _HEADER.size:  # nothing was ever added
             return 0
+        mark, version, number = _HEADER.unpack(head)
         return int(number) if mark == b"DIRC" and version in (2, 3, 4) else 0
 
     def read_tracked(self, files: Mapping[str, Signature]) -> TrackedFiles:
@@ -68,8 +76,9 @@ class GitObjects:
             return NOTHING
         place = folders[0] / "index"
         try:
-            content, written = place.read_bytes(), place.stat().st_mtime_ns
-        except OSError:
+            written = place.stat().st_mtime_ns  # before it is read: a newer one makes fewer files certain
+            content = read_regular_file(place, _LARGEST) or b""
+        except (OSError, UnsafeFileError):  # there is none, or one of over a gigabyte
             return NOTHING
         inner = os.path.relpath(os.path.realpath(self._root), os.path.realpath(repository))
         prefix = b"" if inner == "." else os.fsencode(inner) + b"/"

@@ -43,7 +43,7 @@ def _find_encoding(at: Workspace, path: str) -> str:
     try:
         if at.files.get_size(path) > _LARGEST:
             return ""
-        name = at.files.read_text(path).encoding
+        name = at.files.decode(path, at.files.read(path)).encoding
     except (OSError, ValueError):
         return ""
     return "" if name == "utf-8" else name

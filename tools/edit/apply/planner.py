@@ -207,7 +207,7 @@ class _Planner:
         target = self._files.resolve_relative(normalize_path(change.to))
         if not self._files.is_file(target):
             return False
-        text = self._files.read_text(target).text if change.edits else ""
+        text = self._files.decode(target, self._files.read(target)).text if change.edits else ""
         return all(self._is_already_applied(text, each, target) for each in change.edits)
 
     def _plan_move(self, path: str, state: _State, to: str) -> None:
