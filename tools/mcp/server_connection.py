@@ -69,6 +69,11 @@ class McpServer:
         return self._link is not None and self._link.is_alive
 
     @property
+    def notice(self) -> str:
+        """What the user should know of it while it runs, as a clause; "" if there is nothing."""
+        return self._link.notice if self._link is not None else ""
+
+    @property
     def identity(self) -> ServerIdentity | None:
         """Its name, version and revision while it is connected."""
         return self._link.identity if self._link is not None else None

@@ -68,7 +68,7 @@ class McpServers:
         return self._servers.get(name)
 
     async def start_all(self) -> list[str]:
-        """Start all servers concurrently, once; return one line for each that failed."""
+        """Start all servers concurrently, once; return one line for each that failed, or that has a notice."""
         if self._joined:
             return []
         told = await asyncio.gather(*(_start_server(each) for each in self))
@@ -110,7 +110,7 @@ async def _start_server(server: McpServer) -> str:
         await server.start()
     except ServerGone as gone:
         return f"mcp server {server.name}: {gone}"
-    return ""
+    return f"mcp server {server.name}: {server.notice}" if server.notice else ""
 
 
 def _make_tool(server: McpServer, described: ToolDescription) -> Tool:

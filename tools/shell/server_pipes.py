@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from contextlib import suppress
 
 from sandbox.errors import UserError
 from sandbox.fs.private_files import create_private_folder
 from sandbox.process.command import Command, Completed
 from sandbox.process.command_line import CommandLine
+from sandbox.secrets.redaction import redact
 from tools.core.surroundings import Surroundings
 
 FOREVER = 10.0 * 365 * 86_400
@@ -18,7 +20,16 @@ FOREVER = 10.0 * 365 * 86_400
 MOST_UNREAD = 32 << 20
 """Bytes that wait for the server to read them: one that only asks would fill our memory with the answers."""
 
-_JOIN = 'exec "$@" </dev/fd/{read} >/dev/fd/{write} 2>/dev/null'
+MOST_ERRORS = 4_096
+"""Bytes of the program's standard error that are kept, its last ones."""
+
+MOST_SHOWN = 300
+"""Characters of them in a reason, of the last three lines."""
+
+ERROR_SECONDS = 0.3
+"""Time for the last errors of a program that has ended; processes that it left behind may hold the pipe."""
+
+_JOIN = 'exec "$@" </dev/fd/{read} >/dev/fd/{write} 2>/dev/fd/{errors}'
 """Servers use their standard streams; the inherited pipes keep their own descriptor numbers. (Numbers of two
 digits cannot be given to `<&` in every shell.)
 """
@@ -29,6 +40,25 @@ _ENTER = 'cd "$1" && shift && exec "$@"'
 
 class ServerGone(Exception):
     """The server did not start, ended, refused, or did not answer in time; the text says which, in a clause."""
+
+
+class _ErrorTail(asyncio.Protocol):
+    """The last bytes of a program's standard error; `ended` is set at its end."""
+
+    def __init__(self) -> None:
+        self.tail = b""
+        self.ended = asyncio.Event()
+
+    def data_received(self, data: bytes) -> None:
+        self.tail = (self.tail + data)[-MOST_ERRORS:]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.ended.set()
+
+    def format_last_lines(self) -> str:
+        """Return the last lines in one, redacted; "" if there are none."""
+        lines = redact(self.tail.decode("utf-8", "replace")).splitlines()
+        return " / ".join([each.strip() for each in lines if each.strip()][-3:])[-MOST_SHOWN:]
 
 
 class ServerPipes:
@@ -46,6 +76,8 @@ class ServerPipes:
         self._writer: asyncio.StreamWriter | None = None
         self._transport: asyncio.ReadTransport | None = None
         self._reader: asyncio.StreamReader | None = None
+        self._errors: _ErrorTail | None = None
+        self._error_transport: asyncio.ReadTransport | None = None
 
     @property
     def is_running(self) -> bool:
@@ -72,7 +104,11 @@ class ServerPipes:
             raise ServerGone(f"no folder for its caches: {error.strerror}") from None
         theirs_in, ours_out = os.pipe()
         ours_in, theirs_out = os.pipe()
+        ours_errors, theirs_errors = os.pipe()
         try:
+            self._error_transport, self._errors = await loop.connect_read_pipe(
+                _ErrorTail, os.fdopen(ours_errors, "rb", 0)
+            )
             self._reader = reader = asyncio.StreamReader(limit=self._most_line)
             protocol = asyncio.StreamReaderProtocol(reader)
             self._transport, _ = await loop.connect_read_pipe(lambda: protocol, os.fdopen(ours_in, "rb", 0))
@@ -81,15 +117,16 @@ class ServerPipes:
             )
             self._writer = asyncio.StreamWriter(transport, flow, None, loop)
             ready = asyncio.Event()
+            join = _JOIN.format(read=theirs_in, write=theirs_out, errors=theirs_errors)
             command = Command(
-                argv=("sh", "-c", _JOIN.format(read=theirs_in, write=theirs_out), "sh", *_enter_folder(line)),
+                argv=("sh", "-c", join, "sh", *_enter_folder(line)),
                 cwd=self._at.root,
                 env={"XDG_CACHE_HOME": str(caches), **line.environment},
                 timeout=FOREVER,
                 scope="read-only",
                 readable=line.readable,
                 writable=(caches, *line.writable),
-                descriptors=(theirs_in, theirs_out),
+                descriptors=(theirs_in, theirs_out, theirs_errors),
                 started=lambda _: ready.set(),
                 resident=True,
             )
@@ -102,6 +139,7 @@ class ServerPipes:
         finally:  # copies of the server's pipe ends: left open, its exit would go unnoticed
             os.close(theirs_in)
             os.close(theirs_out)
+            os.close(theirs_errors)
 
     def write(self, data: bytes) -> None:
         """Send bytes to the program, if it still takes any."""
@@ -125,8 +163,9 @@ class ServerPipes:
             await asyncio.wait([self._running])
         if self._writer is not None:
             self._writer.close()
-        if self._transport is not None:
-            self._transport.close()
+        for transport in (self._transport, self._error_transport):
+            if transport is not None:
+                transport.close()
 
     async def _run(self, command: Command) -> None:
         try:
@@ -134,7 +173,17 @@ class ServerPipes:
         except UserError as error:
             self._ended(error.message)
         else:
-            self._ended(_describe_exit(done))
+            self._ended(f"{_describe_exit(done)}{await self._read_last_errors()}")
+
+    async def _read_last_errors(self) -> str:
+        """Return the last lines of the program's standard error, as the rest of a clause."""
+        if self._errors is None:
+            return ""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ERROR_SECONDS):
+                await self._errors.ended.wait()
+        said = self._errors.format_last_lines()
+        return f": {said}" if said else ""
 
 
 def _describe_exit(done: Completed) -> str:

@@ -1,6 +1,6 @@
 """A server of the Model Context Protocol in plain JSON-RPC, for tests: python server.py [HOW]
 
-HOW: "deaf" answers nothing; "old" speaks a version that nobody knows; "noise" writes something else than messages;
+HOW: "deaf" answers nothing; "old" speaks a version that nobody knows; "noise" writes other lines among its messages;
 "dies" ends at its first call; "tells" answers each call with its environment; "many" has 120 tools more;
 "asks" asks the person while its tools are listed; "hangs" lists no resources; "whole" has a resource and a prompt, too
 """
@@ -86,6 +86,8 @@ def main() -> None:
         print("Server 1.0 is ready!", flush=True)
     while True:
         message = receive()
+        if HOW == "noise":
+            print(f"[debug] got {message['method']}\n42\n", flush=True)
         number, method = message.get("id"), message["method"]
         parameters = message.get("params", {})
         if number is None or HOW == "deaf":

@@ -36,6 +36,13 @@ def line(how: str = "") -> str:
     return shlex.join([PYTHON, "server.py", *([how] if how else [])])
 
 
+def python(code: str) -> str:
+    return shlex.join([PYTHON, "-c", code])
+
+
+KEY = "ghp_" + "a1B2" * 9
+
+
 @pytest.fixture
 def at(tmp_path: Path) -> Workspace:
     """A workspace with the server in it."""
@@ -97,9 +104,22 @@ def test_tools_are_offered_called_and_what_they_say_is_kept_apart(at: Workspace)
     ("command", "why"),
     [
         (line("old"), "Unsupported protocol version from the server: 1999-01-01"),
-        (line("noise"), "it wrote something else than messages to its standard output"),
-        ("no-such-program-at-all", "the program cannot be started"),
+        (
+            python("while True: print('ready')"),
+            "it wrote something else than messages to its standard output",
+        ),
+        (python("print('x' * 100_000)"), "it wrote something else than messages to its standard output"),
+        (
+            "no-such-program-at-all",
+            "the program cannot be started: sh: ",
+        ),
         (f"{PYTHON} -c pass", "it ended with exit status 0"),
+        (python("raise SystemExit('set CALC_KEY')"), "it ended with exit status 1: set CALC_KEY"),
+        (
+            python("import sys; [print(n, file=sys.stderr) for n in range(9000)]; sys.exit(3)"),
+            "it ended with exit status 3: 8997 / 8998 / 8999",
+        ),
+        (python(f"raise SystemExit('bad key {KEY}')"), f"it ended with exit status 1: bad key {MARKER}"),
         (line("deaf"), "it told no tools within 3 s"),
     ],
 )
@@ -108,12 +128,27 @@ def test_a_broken_server_is_told_of_and_the_others_are_there(command: str, why: 
 
     async def story(servers: McpServers) -> None:
         problems = await servers.start_all()
-        assert problems == [f"mcp server broken: {why}"]
+        assert len(problems) == 1
+        assert problems[0].startswith(f"mcp server broken: {why}")
         broken = servers.get("broken")
         assert broken is not None
-        assert (broken.alive, broken.why) == (False, why)
+        assert not broken.alive
+        assert problems == [f"mcp server broken: {broken.why}"]
 
     played(at, {"broken": entry}, story)
+
+
+def test_lines_among_the_messages_are_skipped_and_told_of_once(at: Workspace) -> None:
+    async def story(servers: McpServers) -> None:
+        told = await servers.start_all()
+        assert len(told) == 1
+        assert "skipped, as 'Server 1.0 is ready!'" in told[0]
+        add = next(each for each in servers.tools if each.name == "mcp__calc__add")
+        for number in range(150):
+            text, failed = await call(add, at, a=number, b=1)
+            assert (f"{number + 1}" in text, failed) == (True, False)
+
+    played(at, {"calc": line("noise")}, story)
 
 
 def test_a_server_that_ends_is_started_again_by_the_next_call(at: Workspace) -> None:

@@ -16,10 +16,14 @@ from mcp_types import (
     RequestId,
 )
 
+from sandbox.secrets.redaction import redact
 from tools.mcp.descriptions import LISTINGS, trim_listing
 
 MOST_BYTES_OF_MESSAGE = 16 << 20
 """Bytes of one message: enough for a picture; a server that sends a longer one is broken."""
+
+MOST_OTHER_LINES, MOST_OTHER_BYTES = 200, 64 << 10
+"""Lines, and their bytes, between two messages that are none: banners and debug output, which many servers print."""
 
 WINDOW_SECONDS = 10.0
 MOST_MESSAGES, MOST_BYTES = 10_000, 128 << 20
@@ -49,9 +53,13 @@ class MessageBounds:
     """Bounds of one connection.
 
     problem: first reason for which the connection ends; "" while there is none
+    other_line: the first line that was skipped since it is no message; "" while there is none
     """
 
     problem: str = ""
+    other_line: str = ""
+    _other_lines: int = 0
+    _other_bytes: int = 0
     _asked: dict[RequestId, str] = field(default_factory=dict)
     _window: float = field(default_factory=time.monotonic)
     _messages: int = 0
@@ -72,6 +80,18 @@ class MessageBounds:
             raise BadMessage(f"it sent {self._messages:,} lines within {WINDOW_SECONDS:g} s")
         if self._bytes > MOST_BYTES:
             raise BadMessage(f"it sent {self._bytes >> 20} MiB within {WINDOW_SECONDS:g} s")
+
+    def skip_line(self, line: bytes) -> None:
+        """Count a line that is no message. Raises BadMessage if there are too many in a row."""
+        self._other_lines += 1
+        self._other_bytes += len(line)
+        if self._other_lines > MOST_OTHER_LINES or self._other_bytes > MOST_OTHER_BYTES:
+            raise BadMessage("it wrote something else than messages to its standard output")
+        self.other_line = self.other_line or redact(line[:200].decode("utf-8", "replace")).strip()
+
+    def note_message(self) -> None:
+        """Note a line that is a message: other ones in a row are counted anew."""
+        self._other_lines = self._other_bytes = 0
 
     def note_sent(self, message: SessionMessage) -> None:
         """Note a message to the server, so that its answer is known as one."""

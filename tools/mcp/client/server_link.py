@@ -112,6 +112,15 @@ class ServerLink:
         return self._serving is not None and not self._serving.done() and not self._bounds.problem
 
     @property
+    def notice(self) -> str:
+        """What the user should know of a server that runs, as a clause; "" if there is nothing."""
+        if not self._bounds.other_line:
+            return ""
+        return (
+            f"lines on its standard output that are no messages are skipped, as {self._bounds.other_line!r}"
+        )
+
+    @property
     def identity(self) -> ServerIdentity | None:
         """The server at the other end, None before the connection is ready."""
         if not self._ready.done() or self._ready.cancelled() or self._ready.exception() is not None:

@@ -105,15 +105,17 @@ class StdioReader:
         return line
 
     def _parse(self, line: bytes) -> SessionMessage | None:
-        """Return the message of a line, None for one that nobody waits for. Raises BadMessage."""
+        """Return the message of a line, None for one that nobody waits for, or that is none. Raises BadMessage."""
         try:
             message = json.loads(line)
             if b"\\ud" in line.lower():
                 message = _replace_all_surrogates(message)
         except (ValueError, RecursionError):
-            raise BadMessage("it wrote something else than messages to its standard output") from None
+            message = None
         if not isinstance(message, dict):
-            raise BadMessage("it sent a message that is none")
+            self._bounds.skip_line(line)
+            return None
+        self._bounds.note_message()
         number = message.get("id")
         if "method" not in message and not self._bounds.is_awaited(number):
             return None

@@ -57,7 +57,9 @@ def _format_server(chat: Conversation, server: McpServer) -> str:
     for found, word in ((server.resources, "resource"), (server.prompts, "prompt")):
         if found:
             offers.append(format_count(len(found), word))
-    return sanitize_text(f"{get_mark('action', unicode=unicode)} {server.name}: {state}, {', '.join(offers)}")
+    notice = f"; {server.notice}" if server.notice else ""
+    mark = get_mark("action", unicode=unicode)
+    return sanitize_text(f"{mark} {server.name}: {state}, {', '.join(offers)}{notice}")
 
 
 def _show_server(chat: Conversation, server: McpServer) -> None:
