@@ -77,14 +77,16 @@ def defuse_mentions(text: str) -> str:
 
 
 def load_image(session: Path, name: str) -> Image | None:
-    """Return an image of the session, None if it is missing."""
+    """Return an image of the session, None if it is missing, or damaged: providers refuse the whole request then."""
     if "/" in name or name.startswith("."):
         return None
     try:
         content = (session / FOLDER / name).read_bytes()
     except (OSError, ValueError):  # a log that was copied without its images: only the text is sent
         return None
-    kind = _detect_image_type(content)
+    from agent.session.image_checks import find_image_fault
+
+    kind = _detect_image_type(content) if not find_image_fault(content) else None
     return Image(media=kind[0], data=base64.b64encode(content).decode()) if kind else None
 
 

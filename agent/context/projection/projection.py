@@ -51,6 +51,9 @@ Until then its outputs stay unreduced, since to reduce ten thousand of them take
 UNANSWERED = "no result of this action was recorded; it may have taken effect"
 """Text in place of an observation missing from the log."""
 
+NOT_SENT = "\n[images of this message that are missing or damaged, and not sent: {}]"
+"""Text behind a prompt whose images cannot all be sent."""
+
 UNREAD = "[e{first} to e{last}: not read yet; recall(find=WORDS) searches them]"
 """Text in place of the far past of a log that was never compacted."""
 
@@ -250,10 +253,12 @@ class Projection:
 
     def _add_user_message(self, event: Prompt | Steer) -> None:
         number = _get_place(event)
-        images = tuple(image for name in getattr(event, "images", ()) if (image := self.picture(name)))
+        found = [self.picture(name) for name in getattr(event, "images", ())]
+        images = tuple(image for image in found if image is not None)
+        text = event.text + NOT_SENT.format(len(found) - len(images)) * (len(images) < len(found))
         of = NoteMessage if isinstance(event, Steer) and event.by == "harness" else UserMessage
-        message = of(text=event.text, images=images)
-        slot = Slot(message, number, number, count_bytes(event.text) + len(images) * IMAGE_BYTES)
+        message = of(text=text, images=images)
+        slot = Slot(message, number, number, count_bytes(text) + len(images) * IMAGE_BYTES)
         if self._batch:
             self._waiting.append(slot)
         else:

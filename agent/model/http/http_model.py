@@ -12,8 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agent.model.http.answer_stream import MISSHAPEN, iter_deltas
-from agent.model.http.error_responses import RequestTarget, TransientError, classify_failure
+from agent.model.http.error_responses import RequestTarget, TransientError, classify_failure, parse_error_body
 from agent.model.http.http_client import IDLE_TIMEOUT, Answer, HttpClient, WireError
+from agent.model.http.refused_items import RefusedItems
 from agent.model.http.retry import TRIES, RetryBudget
 from agent.model.protocol import (
     ContextOverflow,
@@ -95,6 +96,7 @@ class HttpModel:
         self._listing: Listing | None = None
         self._looking: threading.Thread | None = None
         self._looked_up = False
+        self._refused = RefusedItems()
         self._instead = instead
         self._ask_server = ask_server
         self._on_learned = on_learned
@@ -181,13 +183,15 @@ class HttpModel:
 
     async def _attempt_request(self, request: Request) -> AsyncGenerator[Delta, None]:
         assembler = self._wire.create_assembler()
+        request = self._refused.apply(request)
+        body = self._wire.body(request)
         try:
-            answer = await self._client.post(self._headers(), self._wire.body(request))
+            answer = await self._client.post(self._headers(), body)
         except WireError as error:
             raise self._classify_wire_error(error, assembler) from None
         try:
             if answer.status != 200:
-                raise self._handle_refusal(answer, await answer.read(_ERROR_BYTES))
+                raise self._handle_refusal(answer, await answer.read(_ERROR_BYTES), request, body)
             self._begin_look_up()
             find_error = partial(self._find_error, assembler=assembler)
             async with aclosing(iter_deltas(answer, assembler, self.url, find_error)) as deltas:
@@ -203,7 +207,10 @@ class HttpModel:
         except BaseException:  # cancelled, closed early, or refused: the rest is not needed
             answer.abandon()
             raise
-        yield self._build_reply(assembler)
+        reply = self._build_reply(assembler)
+        if notice := self._refused.accept(request):
+            self.on_notice(notice)
+        yield reply
 
     def _find_error(self, piece: Mapping[str, Any], assembler: Assembler) -> Exception | None:
         """Return the error that a chunk reports, None for a part of a reply."""
@@ -291,19 +298,22 @@ class HttpModel:
             hint = "Check that the server runs and the address is right (--api-base), or use another model"
         return UserError(Fault.MODEL_UNREACHABLE, f"{passing.reason} (tried {tries} times)", hint)
 
-    def _handle_refusal(self, answer: Answer, body: bytes) -> Exception:
-        text = body.decode("utf-8", "replace")
+    def _handle_refusal(self, answer: Answer, said: bytes, request: Request, body: bytes) -> Exception:
+        """Return the error of a refused request; _Concession if another one is worth sending at once."""
+        text = said.decode("utf-8", "replace")
         if answer.status in (400, 404) and self._instead is not None and "/responses" in text:
             self._client.close()
             self._use_wire(self._instead())
             self._instead = None
             return _Concession()
-        error = self._classify_failure(answer.status, answer.headers, body)
-        if isinstance(error, ContextOverflow | ToolsRefused):
+        error = self._classify_failure(answer.status, answer.headers, said)
+        # A body that is too large may be so by its images.
+        if isinstance(error, ToolsRefused) or (isinstance(error, ContextOverflow) and answer.status != 413):
             return error
         if answer.status in (400, 422) and self._wire.adapt_to_refusal(text):
             return _Concession()
-        return error
+        _, message = parse_error_body(said)
+        return _Concession() if self._refused.find(request, body, answer.status, message) else error
 
     def _classify_failure(self, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
         error = classify_failure(self._asked, status, headers, body)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.events import Prompt
+from agent.session.image_checks import find_image_fault
 from agent.session.images import LARGEST, attach_images, load_image
 from agent.session.log import read_events
 from agent.session.request_replay import replay_steps
@@ -16,8 +17,9 @@ from sandbox.errors import UserError
 from tests.support.bench import bench
 from tests.support.formats import KINDS, model
 from tests.support.loopback import Loopback, Trouble
+from tests.support.pictures import make_png
 
-PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(200))
+PNG = make_png()
 
 
 @pytest.mark.parametrize(
@@ -86,3 +88,33 @@ def test_an_endpoint_that_takes_no_pictures_gets_the_words(tmp_path: Path) -> No
         asyncio.run(it.runtime.close())
         sent = server.requests[1].body["messages"][1]["content"]
     assert sent == "what is @shot.png?\n[with an image, which you cannot see]"
+
+
+GIF = b"GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;"
+JPEG = b"\xff\xd8\xff\xe0" + bytes(40) + b"\xff\xd9"
+HUGE = (make_png(width=8001), make_png(height=9000), make_png(width=0))
+WEBP = b"RIFF" + (40).to_bytes(4, "little") + b"WEBP" + bytes(36)
+
+
+@pytest.mark.parametrize("content", [PNG, GIF, JPEG, WEBP, make_png(width=8000)])
+def test_a_whole_picture_has_no_fault(content: bytes) -> None:
+    assert find_image_fault(content) == ""
+
+
+@pytest.mark.parametrize(
+    "content",
+    [PNG[:-12], PNG[:40], PNG.replace(b"IDAT", b"IDAX"), GIF[:-1], JPEG[:-2], WEBP[:-4], PNG[:9], *HUGE],
+)
+def test_a_damaged_picture_is_not_sent_and_the_model_reads_that(content: bytes, tmp_path: Path) -> None:
+    assert find_image_fault(content)
+    it = bench(tmp_path, [], [])
+    (it.runtime.workspace.root / "bad.png").write_bytes(content)
+    (it.runtime.workspace.root / "good.png").write_bytes(PNG)
+    with Loopback([{"text": "ok"}]) as server:
+        it.runtime.loop.model = it.runtime.model = model("anthropic", server)
+        assert it.turn("compare @bad.png and @good.png").outcome == "done"
+        asyncio.run(it.runtime.close())
+        sent = server.requests[0].raw
+    assert base64.b64encode(PNG) in sent
+    assert base64.b64encode(content)[:40] not in sent.replace(base64.b64encode(PNG), b"")
+    assert b"missing or damaged, and not sent: 1]" in sent
