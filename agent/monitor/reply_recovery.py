@@ -18,6 +18,9 @@ SAME = 3
 STUCK = 12
 """Equal replies in a row after which it is told only now and then: it does not listen, and waiting may be meant."""
 
+REFUSED = "(The reply ends here: the model refused, or the provider's filter stopped it.)"
+"""Text behind a refused reply, of which there may be a part or nothing."""
+
 _RARELY = 99
 
 
@@ -54,7 +57,7 @@ class ReplyRecovery(Monitor):
             self._answer.discard()
             return repeated
         if reply.stop == "refusal":
-            return StopTurn(TurnEnd(reason="refusal", text=reply.text or "The model refused to answer."))
+            return StopTurn(TurnEnd(reason="refusal", text=f"{reply.text}\n\n{REFUSED}".strip()))
         if (message := self._check_answer(reply)) is not None:
             self._answer.add_part(reply.text)
             return message

@@ -310,7 +310,8 @@ class HttpModel:
         # A body that is too large may be so by its images.
         if isinstance(error, ToolsRefused) or (isinstance(error, ContextOverflow) and answer.status != 413):
             return error
-        if answer.status in (400, 422) and self._wire.adapt_to_refusal(text):
+        is_template_fault = answer.status == 500 and "NoneType" in text  # at a message without content
+        if (answer.status in (400, 422) or is_template_fault) and self._wire.adapt_to_refusal(text):
             return _Concession()
         _, message = parse_error_body(said)
         return _Concession() if self._refused.find(request, body, answer.status, message) else error

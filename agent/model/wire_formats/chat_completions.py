@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,6 +37,7 @@ class ChatDialect:
     retention: how long the endpoint keeps its cache ("24h"), "" for its default
     tier: of its service ("default", "flex", "priority"), "" for the account's
     schemas: makes a reply fit a schema
+    nulls: accepts null as the content of a message that only has calls
     extras: takes back what it attached to its replies
     splits: what the system prompt says of the folder goes with the first message, since templates of open models
         render the tools after the system message: the server's prefix cache then holds from folder to folder
@@ -51,6 +53,7 @@ class ChatDialect:
     sticky: str = ""
     retention: str = ""
     tier: str = ""
+    nulls: bool = True
     extras: bool = True
     splits: bool = False
     schemas: bool = True
@@ -82,6 +85,14 @@ _CONCESSIONS: Mapping[str, Mapping[str, bool | str | None]] = {
     "json_schema": {"schemas": False},
 }
 """Words in an endpoint's refusal (400 or 422), and the dialect change that each leads to."""
+
+
+_NULL_CONTENT = re.compile(
+    r"NoneType|invalid type: null|content\b.{0,80}\b(?:null|none)\b|\b(?:null|none)\b.{0,80}\bcontent"
+    r"|content\b.{0,60}\bstring\b|\bstring\b.{0,80}\bcontent\b|content\W.{0,20}(?:is |field )?required",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Wordings of servers, and of their templates, that fail at a message without content."""
 
 
 class ChatWire:
@@ -167,6 +178,9 @@ class ChatWire:
 
     def adapt_to_refusal(self, said: str) -> bool:
         """See `Wire.adapt_to_refusal`."""
+        if self.dialect.nulls and _NULL_CONTENT.search(said):
+            self.dialect = replace(self.dialect, nulls=False)
+            return True
         changed = lower_effort(self.dialect, said) or apply_concession(self.dialect, said, _CONCESSIONS)
         self.dialect = changed or self.dialect
         return changed is not None
@@ -190,15 +204,16 @@ class ChatWire:
             return encode_message(
                 message, "openai-chat-blind", lambda: message_to_json(without, reasoning=False)
             )
-        kept, reasoning = self._select_parts(message), self.dialect.reasoning
-        form = f"{self._form}@{self.endpoint}"
-        if kept:
-            return encode_message(
-                message, form, lambda: message_to_json(message, reasoning=reasoning, kept=kept)
-            )
-        shared = encode_message(message, self._form, lambda: message_to_json(message, reasoning=reasoning))
-        message.wire[form] = shared
-        return shared
+        kept = self._select_parts(message)
+        own = f"{self._form}@{self.endpoint}"
+        dialect = self.dialect
+        encoded = encode_message(
+            message,
+            own if kept else self._form,
+            lambda: message_to_json(message, reasoning=dialect.reasoning, kept=kept, nulls=dialect.nulls),
+        )
+        message.wire[own] = encoded
+        return encoded
 
     def _select_parts(self, message: Message) -> Sequence[Kept]:
         if not (self.dialect.extras and isinstance(message, AssistantMessage)):
@@ -208,6 +223,7 @@ class ChatWire:
     @property
     def _form(self) -> str:
         form = f"{FORM}+reasoning" if self.dialect.reasoning else FORM
+        form = form if self.dialect.nulls else f"{form}-filled"
         return form if self.dialect.extras else f"{form}-plain"
 
 

@@ -43,6 +43,14 @@ _STOPS: Mapping[str, Stop] = {
     "max_tokens": "length",
     "content_filter": "refusal",
     "refusal": "refusal",
+    "content_filtered": "refusal",  # of providers behind gateways: Bedrock, Gemini, GLM
+    "guardrail_intervened": "refusal",
+    "safety": "refusal",
+    "recitation": "refusal",
+    "prohibited_content": "refusal",
+    "blocklist": "refusal",
+    "spii": "refusal",
+    "sensitive": "refusal",
 }
 
 _NO_REASONING = " "
@@ -53,10 +61,13 @@ FORM = "openai-chat"
 """Mark of message parts that only this format understands."""
 
 
-def message_to_json(message: Message, *, reasoning: bool, kept: Sequence[Kept] = ()) -> Json:
+def message_to_json(
+    message: Message, *, reasoning: bool, kept: Sequence[Kept] = (), nulls: bool = True
+) -> Json:
     """Return one message as JSON.
 
     reasoning: the endpoint requires the assistant's own reasoning; kept: parts of the message that came from it
+    nulls: it accepts no content beside calls
     """
     match message:
         case UserMessage():
@@ -68,7 +79,7 @@ def message_to_json(message: Message, *, reasoning: bool, kept: Sequence[Kept] =
             return {"role": "tool", "tool_call_id": message.call, "content": message.text}
         case AssistantMessage():
             # Some servers refuse "" together with tool calls, others null without them.
-            content = message.text or (None if message.actions else "")
+            content = message.text or (None if message.actions and nulls else "")
             encoded: Json = {"role": "assistant", "content": content}
             if reasoning:
                 encoded["reasoning_content"] = message.reasoning or _NO_REASONING
