@@ -78,6 +78,8 @@ class PromptBounds:
         if self._has_read_history:
             return
         self._has_read_history = True
+        if self.history.count_marked("prompt") < 2:  # the prompt that begins this turn is one
+            return
         for event in self.history.select_events(Prompt):
             if may_forbid(event.text):
                 from agent.prompt.prompt_reader import read_intent

@@ -34,7 +34,6 @@ from agent.turn.turn_verdict import (
     judge_turn,
 )
 from agent.verify.baseline import Baseline
-from agent.verify.gaming.claims import says_needless
 from agent.verify.gaming.notices import GamingNotices
 from agent.verify.suite_evidence import SuiteEvidence, list_modified_files
 from agent.verify.suite_verifier import RunAction, SuiteVerifier
@@ -302,6 +301,8 @@ class TurnConclusion:
 
     def collect_facts(self, ended: TurnEnd, *, withheld: bool, can_commit: bool) -> TurnFacts:
         """Return what is known of a turn that the model ended, before its changes are committed."""
+        from agent.verify.gaming.claims import says_needless  # its patterns are not needed before a turn ends
+
         trace, last = self.weakened_tests.trace, self.evidence.last
         before = self.evidence.before_turn or {}
         has_commits = bool(self._commits)
