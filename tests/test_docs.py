@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -68,7 +69,12 @@ PAGES = (
     MCP,
 )
 
-NOT_RUN_HERE = {"make demo", "make test", "pipx install .", "export OPENAI_API_KEY=…", "patchwright"}
+CONSTRAINTS = r"grep -v -- --hash requirements.lock | sed 's/ \\$//' > constraints.txt"
+
+NOT_RUN_HERE = {
+    *("make demo", "make test", "export OPENAI_API_KEY=…", "patchwright", CONSTRAINTS),
+    *("pipx install .", 'pipx install . --pip-args="--constraint $PWD/constraints.txt"'),
+}
 """Run by others: the first by CI and the packaging tests, the last one by the terminal's tests."""
 
 ENDS = {
@@ -114,6 +120,18 @@ def commands(document: Path) -> list[str]:
     blocks = re.findall(r"^```sh\n(.*?)^```", document.read_text("utf-8"), re.DOTALL | re.MULTILINE)
     lines = [re.sub(r"\s+# .*", "", line) for block in blocks for line in block.splitlines()]
     return [line for line in lines if line and line not in NOT_RUN_HERE]
+
+
+def test_the_constraints_of_the_readme_are_the_versions_of_the_lock(tmp_path: Path) -> None:
+    assert CONSTRAINTS in README.read_text("utf-8")
+    lock = CHECKOUT / "requirements.lock"
+    (tmp_path / lock.name).write_bytes(lock.read_bytes())
+    subprocess.run(["bash", "-c", CONSTRAINTS], cwd=tmp_path, check=True)
+    lines = [
+        each for each in (tmp_path / "constraints.txt").read_text().splitlines() if each.lstrip()[:1] != "#"
+    ]
+    assert lines == re.findall(r"^[^\s#][^\\\n]*?(?= \\$|$)", lock.read_text(), re.MULTILINE)
+    assert all("==" in each for each in lines)
 
 
 @pytest.mark.slow

@@ -104,7 +104,7 @@ def test_a_watch_runs_for_changes_of_others_alone(shop: Path) -> None:
         (shop / "debug.log").write_text("noise")
         (shop / "cart.py").write_text("def total(items):\n    return 0\n")
         wait_until(lambda: "run 1: done" in said.read_text())
-        assert prompts(shop) == ["look at cart.py"]
+        assert prompts(shop) == ["look at <data>cart.py</data>"]
         (shop / "cart.py").write_text("def total(items):\n    return 1\n")
         wait_until(lambda: "run 2: done" in said.read_text())
         process.send_signal(signal.SIGTERM)
