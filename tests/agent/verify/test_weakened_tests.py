@@ -58,7 +58,7 @@ def test_what_an_earlier_turn_was_asked_to_change_is_no_weakening_in_a_later_one
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("prompt", "outcome"), [("go on", "done"), ("update the tests", "done")])
+@pytest.mark.parametrize(("prompt", "outcome"), [("go on", "done"), ("the tests are outdated", "done")])
 def test_in_a_conversation_a_weakened_test_is_told_once(tmp_path: Path, prompt: str, outcome: str) -> None:
     it = conversation(tmp_path, 5, "changed", "It is right so.", "Yes?")
     end = it.turn("mend the total")
@@ -69,5 +69,5 @@ def test_in_a_conversation_a_weakened_test_is_told_once(tmp_path: Path, prompt: 
 
 def test_a_restored_test_is_forgotten(tmp_path: Path) -> None:
     it = conversation(tmp_path, 5, "changed", 6, "restored")
-    assert it.turn("mend the total").outcome == "done"
+    assert it.turn("look at the total").outcome == "done"
     assert count_reports(it) == 0
