@@ -349,7 +349,9 @@ class TurnConclusion:
         """Return the last event of a turn that the model ended."""
         if reason := self.refused_commits.reason:
             summary = f"{summary}\n\nNot committed: {reason}".strip()
-        return self.create_end_event(verdict.outcome, summary, tally, self.verification, verdict.reason)
+        return self.create_end_event(
+            verdict.outcome, summary, tally, self.verification, verdict.reason or None
+        )
 
     def create_end_event(
         self,
@@ -357,13 +359,13 @@ class TurnConclusion:
         summary: str,
         tally: Tally,
         verification: Verification | None = None,
-        reason: str = "",
+        reason: str | None = None,
     ) -> End:
         """Return the last event of a turn. reason: why it was not achieved, as a clause"""
         return End(
             outcome=outcome.label,
             exit_code=int(outcome),
-            reason=reason or None,
+            reason=reason,
             summary=summary,
             steps=tally.steps,
             usage=tally.usage,
