@@ -82,7 +82,8 @@ def test_the_parts_of_one_answer_are_not_part_of_the_next(tmp_path: Path) -> Non
 
 def test_a_refusal_ends_the_turn_with_what_the_model_said(tmp_path: Path) -> None:
     end = bench(tmp_path, [{"text": "I won't.", "stop": "refusal"}], []).turn("go")
-    assert (end.outcome, end.summary) == ("not-achieved", "I won't.")
+    assert end.outcome == "not-achieved"
+    assert end.summary.startswith("I won't.\n\n(The reply ends here: the model refused")
 
 
 def test_a_model_that_repeats_itself_is_told_so_and_goes_on(tmp_path: Path) -> None:
