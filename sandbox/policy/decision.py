@@ -26,8 +26,8 @@ class Mode(StrEnum):
 class Approval(StrEnum):
     """Handling of the verdict "ask".
 
-    ask: ask about everything that is not harmless; auto: only about effects that leave the sandbox or cannot
-    be undone;
+    ask: ask about everything that is not harmless, and about every change of a file
+    auto: only about effects that leave the sandbox or cannot be undone
     never: as auto, but without a user to ask, so that "ask" becomes "deny"
     """
 
@@ -44,7 +44,7 @@ reads secrets."""
 _INSIDE: Mapping[Reach, tuple[Permission, Permission]] = {
     "reads": ("allow", "allow"),
     "vague": ("allow", "allow"),  # the kernel hides what may not be read
-    "writes": ("allow", "allow"),
+    "writes": ("ask", "allow"),
     "runs": ("ask", "allow"),
     "unknown": ("ask", "allow"),
     "leaves": ("ask", "ask"),
@@ -214,6 +214,8 @@ class Policy:
         is_network = effect.kind == "network" and self.mode is Mode.WORKSPACE
         if is_network and effect.hosts and all(map(self._is_listed, effect.hosts)):
             return Decision(verdict="allow", reason="a host of the user's settings")
+        if effect.kind == "write" and self.mode is Mode.WORKSPACE and self.approval is Approval.ASK:
+            return Decision(verdict="ask", reason="it changes files, and you are asked about each change")
         if TOOLS[self.mode, confined].get(effect.kind) == "allow":
             return Decision(verdict="allow", reason="stays within the bounds of the session")
         if self.mode is Mode.READ_ONLY:

@@ -34,7 +34,7 @@ CYCLE = (
         name="ask",
         mode=Mode.WORKSPACE,
         approval=Approval.ASK,
-        about="ask: it writes in the repository, and asks about all that is not harmless",
+        about="ask: it asks about each change of a file, and about all that is not harmless",
     ),
     Access(
         name="auto",

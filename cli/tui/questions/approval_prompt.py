@@ -57,7 +57,9 @@ class TerminalApprover:
     async def _ask_person(self, tool: str, effect: Effect, question: Decision) -> Decision:
         what = describe_effect(effect)
         key = (tool, what)
-        if key in self._allowed and not question.asks_anew:
+        is_edit = effect.kind == "write" and not effect.outside and bool(effect.paths)
+        keys = {key, *(_list_edit_keys(effect) if is_edit else ())}
+        if not self._allowed.isdisjoint(keys) and not question.asks_anew:
             return Decision(verdict="allow", reason="the user allows it in this session")
         asked = (*key, effect.change)
         if self._last is not None and self._last[0] == asked and not question.asks_anew:
@@ -71,17 +73,23 @@ class TerminalApprover:
                     what=what,
                     change=effect.change,
                     why=sanitize_text(question.reason),
-                    options=_list_options(rules),
+                    options=_list_options(rules, is_edit=is_edit),
                     otherwise="no",
                 )
             )
-        decision = self._apply_answer(answer, key)
+        decision = self._apply_answer(answer, key, effect if is_edit else None)
         if not question.asks_anew:
             self._last = (asked, decision)
         return decision
 
-    def _apply_answer(self, answer: Answer, key: tuple[str, str]) -> Decision:
+    def _apply_answer(self, answer: Answer, key: tuple[str, str], edit: Effect | None) -> Decision:
         match answer.name:
+            case "file" if edit is not None:
+                self._allowed.add(_build_file_key(edit))
+                return Decision(verdict="allow", reason="the user allows edits of this file in this session")
+            case "session" if edit is not None:
+                self._allowed.add(_ALL_EDITS)
+                return Decision(verdict="allow", reason="the user allows edits in this session")
             case "no":
                 return Decision(verdict="deny", reason="the user refused it")
             case "word":
@@ -112,8 +120,24 @@ class TerminalApprover:
         return Decision(verdict="allow", reason="the user allows it always")
 
 
-def _list_options(rules: tuple[str, ...]) -> tuple[Option, ...]:
-    """Return the answers. `rules`: patterns that a lasting "yes" would store; () if no wider permission is advisable"""
+_ALL_EDITS = ("", "edits")
+"""Stands for every edit inside the workspace that a person has allowed for the session."""
+
+
+def _build_file_key(effect: Effect) -> tuple[str, str]:
+    return "edits of", "\0".join(sorted(effect.paths))
+
+
+def _list_edit_keys(effect: Effect) -> tuple[tuple[str, str], ...]:
+    return _ALL_EDITS, _build_file_key(effect)
+
+
+def _list_options(rules: tuple[str, ...], *, is_edit: bool = False) -> tuple[Option, ...]:
+    """Return the answers.
+
+    rules: patterns that a lasting "yes" would store; () if no wider permission is advisable
+    is_edit: of files inside the workspace
+    """
     lasting = Option(
         name="rule",
         key="r",
@@ -124,7 +148,10 @@ def _list_options(rules: tuple[str, ...]) -> tuple[Option, ...]:
     )
     return (
         Option(name="once", key="y", label="Yes, once"),
-        Option(name="session", key="s", label="Yes, for this session"),
+        *([Option(name="file", key="f", label="Yes, and later edits of this file")] if is_edit else []),
+        Option(
+            name="session", key="s", label=f"Yes, {'and all edits of' if is_edit else 'for'} this session"
+        ),
         *([lasting] if rules else []),
         Option(name="no", key="n", label="No"),
         Option(

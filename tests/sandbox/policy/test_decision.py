@@ -21,7 +21,7 @@ from sandbox.policy.shell import judge_command_line
         (Mode.READ_ONLY, "git", True, "deny"),
         (Mode.READ_ONLY, "execute", True, "allow"),
         (Mode.READ_ONLY, "execute", False, "deny"),
-        (Mode.WORKSPACE, "write", True, "allow"),
+        (Mode.WORKSPACE, "write", True, "ask"),
         (Mode.WORKSPACE, "git", True, "allow"),
         (Mode.WORKSPACE, "execute", True, "allow"),
         (Mode.WORKSPACE, "execute", False, "ask"),
@@ -53,7 +53,7 @@ TABLE = """
                      read-only        workspace                                full
                      conf  unconf     ask   auto  never | ask   auto  never     any
 reads                allow allow      allow allow allow | allow allow allow    allow
-writes               allow deny       allow allow allow | allow allow allow    allow
+writes               allow deny       ask   allow allow | ask   allow allow    allow
 runs                 allow deny       ask   allow allow | ask   ask   deny     allow
 may use the network  allow deny       ask   allow allow | ask   ask   deny     allow
 unknown              allow deny       ask   allow allow | ask   ask   deny     allow
@@ -63,7 +63,7 @@ destructive          allow deny       ask   ask   deny  | ask   ask   deny     a
 outside              allow deny       ask   ask   deny  | ask   ask   deny     allow
 protected            allow deny       ask   ask   deny  | ask   ask   deny     allow
 secret               allow deny       ask   ask   deny  | ask   ask   deny     allow
-scratch              allow deny       allow allow allow | ask   ask   deny     allow
+scratch              allow deny       ask   allow allow | ask   ask   deny     allow
 """
 
 

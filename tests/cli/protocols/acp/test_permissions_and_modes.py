@@ -90,7 +90,10 @@ def test_modes_change_what_is_allowed_and_plan_outlives_a_restart(editor: Editor
     assert editor.find_call(session, "edit cart.py")["status"] == "failed"
     assert "items[1:]" in shop.read("cart.py")
     editor.set_mode(session, "ask")
+    editor.choose = lambda call: "allow-once"
     editor.prompt(session, "do it")
+    [asked] = editor.asked  # each edit, with its change
+    assert asked["content"][-1]["type"] == "diff"
     assert "items[1:]" not in shop.read("cart.py")
     changes = [each["currentModeId"] for each in editor.list_updates(session, "current_mode_update")]
     assert changes == ["plan", "ask"]

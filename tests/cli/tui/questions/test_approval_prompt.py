@@ -54,3 +54,32 @@ def test_an_action_allowed_for_the_session_is_still_asked_about_if_it_completes_
     tmp_path: Path,
 ) -> None:
     assert ask_each(tmp_path, "session", POLICY, POLICY, CHAIN) == [POLICY.reason, CHAIN.reason]
+
+
+def count_questions(tmp_path: Path, kind: str, *paths: str, outside: bool = False) -> int:
+    front = Screen(kind)
+    approver = TerminalApprover(
+        front=cast(Frontend, front),
+        policy=Policy(Mode.WORKSPACE, Approval.ASK),
+        home=Home(config=tmp_path, data=tmp_path, cache=tmp_path),
+    )
+    for number, path in enumerate(paths):
+        effect = Effect(kind="write", paths=(path,), change=f"+{number}", outside=outside)
+        question = approver.policy.decide(effect, confined=True, tool="edit")
+        assert question.verdict == "ask"
+        answer = asyncio.run(approver.ask("edit", effect, question))
+        assert (answer.verdict == "allow") == (kind != "no")
+    return len(front.asked)
+
+
+def test_an_edit_is_asked_about_once_for_its_file_or_for_the_session(tmp_path: Path) -> None:
+    edits = ("a.py", "a.py", "b.py", "a.py")
+    assert count_questions(tmp_path, "once", *edits) == 4
+    assert count_questions(tmp_path, "file", *edits) == 2
+    assert count_questions(tmp_path, "session", *edits) == 1
+    assert count_questions(tmp_path, "no", *edits) == 4
+
+
+def test_edits_that_are_allowed_for_the_session_do_not_leave_the_workspace(tmp_path: Path) -> None:
+    paths = ("/etc/a", "/etc/b")
+    assert count_questions(tmp_path, "session", *paths, outside=True) == 2
