@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -206,20 +206,21 @@ class GitRunner:
             "PATH": build_search_path(self._workspace),
             **extra,
         }
-        start = self._prepare(
-            [program, *arguments],
-            cwd=self._folder,
-            env=environment,
-            stdin=subprocess.PIPE if len(stdin) <= _PIPE else _write_input(stdin),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-        if confined and find_confinement():
-            reach = build_git_reach(program, self._folder, environment, arguments, scratch)
-            process = start_confined(reach, start)
-        else:
-            process = start()
+        with nullcontext(subprocess.PIPE) if len(stdin) <= _PIPE else _write_input(stdin) as source:
+            start = self._prepare(
+                [program, *arguments],
+                cwd=self._folder,
+                env=environment,
+                stdin=source,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+            if confined and find_confinement():
+                reach = build_git_reach(program, self._folder, environment, arguments, scratch)
+                process = start_confined(reach, start)
+            else:
+                process = start()
         self._running = process
         try:
             stdout, stderr = self._collect_output(process, stdin if process.stdin else None, timeout)
@@ -322,7 +323,7 @@ def _write_input(content: bytes) -> IO[bytes]:
     """Return a nameless file, for reading, with an input that does not fit into a pipe."""
     import tempfile
 
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the last reference, when git has it
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by the caller, when git has it
     file.write(content)
     file.seek(0)
     return file

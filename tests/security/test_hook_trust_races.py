@@ -20,6 +20,7 @@ from tests.support.repo import Repo, agent_writes
 from tools.core.action import ToolFailure
 from tools.core.workspace import Workspace
 from tools.git.broker import Broker
+from tools.git.commits.create_commit import create_commit
 
 pytestmark = pytest.mark.slow
 
@@ -129,7 +130,7 @@ def test_what_is_changed_while_a_commit_is_prepared_does_not_run(
     index = tmp_path / "index"
     shutil.copy(repo.root / ".git/index", index)
     with pytest.raises(ToolFailure, match="changed while the commit was prepared"):
-        broker.run_with_hooks("commit", "--allow-empty", "-qm", "x", index=index)
+        create_commit(broker, repo.head(), "x\n", index, "A Person <a@example.org> 1 +0000")
     assert ran(repo) == ["hook"]
 
 

@@ -60,6 +60,7 @@ def _run_blocking(at: Workspace, broker: Broker, commands: Sequence[Sequence[str
             "the user runs this command"
         )
     hooks = broker.list_unverified_hooks()
+    broker.refuse_changed_definitions()
     for argv in commands:
         if guard := next((name for name in hooks if argv[1] in _GUARDS.get(name, ())), ""):
             raise ToolFailure(
