@@ -51,8 +51,9 @@ from agent.turn.reply.stream_redaction import StreamRedactor
 from agent.turn.resume import apply_undo_event, find_turn_end, read_interrupted_turn
 from agent.turn.session_children import ClosedFirst, RunningChild
 from agent.turn.side_calls import PastSummaries, SideCalls
-from agent.turn.turn_end import TurnConclusion, TurnWork, run_to_end
+from agent.turn.turn_end import TurnConclusion, TurnWork
 from agent.turn.turn_error import describe_error
+from agent.turn.whole_turn import run_to_end
 from agent.verify.suite_evidence import is_modified
 from sandbox.errors import UserError
 from sandbox.policy.decision import Approver, Policy

@@ -1,4 +1,4 @@
-"""Conclusion of a turn: its changes and commits, its verification, and its last event."""
+"""Conclusion of a turn: its changes and commits, its verdicts, and its last event."""
 
 from __future__ import annotations
 
@@ -23,15 +23,11 @@ from agent.prompt.prompt_intent import PromptIntent
 from agent.rules.named_rule import NamedRule
 from agent.session.log import Session
 from agent.turn.auto_commit import Committer
-from agent.turn.loop import HarnessText, Loop
 from agent.turn.refused_commits import RefusedCommits
 from agent.turn.turn_verdict import (
-    COMMIT_FAILED,
     Claimed,
     TurnFacts,
     TurnVerdict,
-    explain_verdict,
-    judge_turn,
 )
 from agent.verify.baseline import Baseline
 from agent.verify.gaming.notices import GamingNotices
@@ -40,7 +36,6 @@ from agent.verify.suite_verifier import RunAction, SuiteVerifier
 from agent.verify.verdict import Claim, Verdict, Verifier, combine_verdicts
 from agent.verify.verify_settings import VerifySettings
 from agent.verify.weakened_tests import WeakenedTests, WeakenedTestsVerifier
-from sandbox.errors import Fault, UserError
 from sandbox.policy.decision import Mode
 from tools.changes.change_tracker import Snapshotter
 from tools.core.registry import Toolbox
@@ -52,9 +47,6 @@ if TYPE_CHECKING:
 
 MOST_ADVICE = 3
 """How often one verifier may return a turn to the model; what it still has to say then is left to the user."""
-
-_EARLY_ENDS = {"limit": Exit.LIMIT, "interrupted": Exit.INTERRUPTED}
-"""Exit codes of turns that end before the model is done, so that nothing is verified."""
 
 _GIVEN_UP = ("refusal", "empty")
 """Reasons for which a turn ended without an answer."""
@@ -305,18 +297,16 @@ class TurnConclusion:
 
         trace, last = self.weakened_tests.trace, self.evidence.last
         before = self.evidence.before_turn or {}
-        has_commits = bool(self._commits)
         intent = PromptIntent() if self.is_child else self.weakened_tests.read_intent()
-        modified = self.has_changes
-        changed = has_commits or self.weakened_tests.has_turn_changes()
-        facts = TurnFacts(
+        changed = bool(self._commits) or self.weakened_tests.has_turn_changes()
+        return TurnFacts(
             intent=intent,
             claimed=self._status,
             gave_up=ended.reason in _GIVEN_UP,
             tests=self.verification.outcome,
             last_run=str(last.report.get("outcome", "")) if last is not None else "",
             had_failures=before.get("outcome") == "failed",
-            is_modified=modified,
+            is_modified=self.has_changes,
             changed=changed or (intent.wants_change and trace.has_other_effect(self.workspace)),
             tried=trace.has_tried,
             denied=self.evidence.denied,
@@ -329,7 +319,6 @@ class TurnConclusion:
             commit="withheld" if withheld else "none",
             can_commit=can_commit,
         )
-        return facts if withheld else self.add_commit(facts)
 
     async def commit_turn(self, committer: Committer, text: str) -> None:
         """Commit the turn's changes where the settings want it. text: the model's final reply"""
@@ -340,7 +329,9 @@ class TurnConclusion:
             self.refused_commits.track(made.text, made.data)
 
     def add_commit(self, facts: TurnFacts) -> TurnFacts:
-        """Return the facts with what became of the commit."""
+        """Return the facts with what became of the commit, unless the changes wait for the user to commit them."""
+        if facts.commit == "withheld":
+            return facts
         if self.refused_commits.reason:
             return replace(facts, commit="failed")
         return replace(facts, commit="made") if self._commits else facts
@@ -374,51 +365,3 @@ class TurnConclusion:
             verification=f"{verification.outcome}: {verification.detail}" if verification else "",
             not_committed=self.refused_commits.reason or None,
         )
-
-
-async def run_to_end(
-    loop: Loop,
-    conclusion: TurnConclusion,
-    committer: Committer,
-    cut_off: TurnEnd | None,
-    work: TurnWork | None = None,
-) -> End:
-    """Run the loop or the work in its place, verify and commit.
-
-    cut_off: end of the turn before a kill; the loop is skipped then
-    """
-    run = loop.run if work is None else work.run
-    refused: TurnEnd | None = None
-    while True:
-        if cut_off is None:
-            conclusion.workspace.facts.pop("finish", None)
-        try:
-            ended = cut_off or await run()
-        except UserError as error:
-            if refused is None or error.fault is Fault.STORAGE_FULL:
-                raise
-            # The work had ended before, and only its commit was refused.
-            conclusion.session.append(Signal(name="model", detail=error.message))
-            return conclusion.conclude(COMMIT_FAILED, refused.text, loop.tally)
-        cut_off = None
-        if ended.reason in _EARLY_ENDS:
-            return conclusion.create_end_event(_EARLY_ENDS[ended.reason], ended.detail, loop.tally)
-        await conclusion.keep_reproduction()
-        takes_advice = work is None or work.takes_advice  # only now does `auto` know it
-        if advice := await conclusion.collect_verdicts(ended, for_model=takes_advice):
-            loop.inbox.append(HarnessText(advice))
-            continue
-        verification = conclusion.verification
-        withheld = conclusion.withhold_commit(commits=committer.when != "never")
-        summary = f"{ended.text}\n\n{withheld}".strip() if withheld else ended.text
-        facts = conclusion.collect_facts(ended, withheld=bool(withheld), can_commit=committer.may_commit)
-        verdict = judge_turn(replace(facts, can_commit=False))  # whatever becomes of the commit
-        if verdict.outcome is Exit.DONE and verification.outcome == "passed":
-            await conclusion.commit_turn(committer, ended.text)
-            if takes_advice and (advice := conclusion.refused_commits.advise_model()):
-                loop.inbox.append(HarnessText(advice))
-                refused = ended
-                continue
-            verdict = judge_turn(conclusion.add_commit(facts))
-        summary = "\n\n".join(filter(None, [summary, explain_verdict(facts, verdict)]))
-        return conclusion.conclude(verdict, summary, loop.tally)

@@ -129,7 +129,7 @@ def test_without_a_commit_due_an_unfinished_merge_is_no_failure(repo: Repo) -> N
 
 
 def test_the_model_gets_the_output_of_a_hook_once_and_may_fix_it(repo: Repo) -> None:
-    repo.hook("pre-commit", "git show :cart.py | grep -q twice && exit 0; echo 'say twice, not 2'; exit 1")
+    repo.hook("pre-commit", "git diff --cached | grep -q twice && exit 0; echo 'say twice, not 2'; exit 1")
     trust_hooks(repo)
     fix = {
         "calls": [call("edit", path="cart.py", old="total = 2", new="total = 2  # twice")],
@@ -155,7 +155,8 @@ def test_a_formatter_that_changes_files_of_the_commit_is_followed(repo: Repo) ->
     """As pre-commit and prek do: the hook changes the file, and refuses until there is nothing to change."""
     repo.hook(
         "pre-commit",
-        "grep -q '; # ok' cart.py && exit 0; sed -i 's/$/; # ok/' cart.py; echo files were modified; exit 1",
+        "names=$(git diff --cached --name-only); grep -q '; # ok' $names && exit 0;"
+        " sed -i 's/$/; # ok/' $names; echo files were modified; exit 1",
     )
     trust_hooks(repo)
     result = work(repo, [EDIT, DONE])
@@ -164,7 +165,7 @@ def test_a_formatter_that_changes_files_of_the_commit_is_followed(repo: Repo) ->
 
 
 def test_a_formatter_that_changes_the_users_files_is_not_followed(repo: Repo) -> None:
-    repo.hook("pre-commit", "echo '# seen' >> kept.py; echo files were modified; exit 1")
+    repo.hook("pre-commit", "echo '# seen' >> $(git ls-files -m | tail -n 1); echo files were modified; exit 1")
     trust_hooks(repo)
     repo.write("kept.py", "x = 2\n")
     result = work(repo, [EDIT, DONE, DONE])

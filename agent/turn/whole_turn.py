@@ -1,0 +1,66 @@
+"""A whole turn: its work, its verification, its commit, and its end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agent.events import End, Signal
+from agent.exit_codes import Exit
+from agent.monitor.answers import TurnEnd
+from agent.turn.auto_commit import Committer
+from agent.turn.loop import HarnessText, Loop
+from agent.turn.turn_end import TurnConclusion, TurnWork
+from agent.turn.turn_verdict import COMMIT_FAILED, explain_verdict, judge_turn
+from sandbox.errors import Fault, UserError
+
+_EARLY_ENDS = {"limit": Exit.LIMIT, "interrupted": Exit.INTERRUPTED}
+"""Exit codes of turns that end before the model is done, so that nothing is verified."""
+
+
+async def run_to_end(
+    loop: Loop,
+    conclusion: TurnConclusion,
+    committer: Committer,
+    cut_off: TurnEnd | None,
+    work: TurnWork | None = None,
+) -> End:
+    """Run the loop or the work in its place, verify and commit.
+
+    cut_off: end of the turn before a kill; the loop is skipped then
+    """
+    run = loop.run if work is None else work.run
+    refused: TurnEnd | None = None
+    while True:
+        if cut_off is None:
+            conclusion.workspace.facts.pop("finish", None)
+        try:
+            ended = cut_off or await run()
+        except UserError as error:
+            if refused is None or error.fault is Fault.STORAGE_FULL:
+                raise
+            # The work had ended before, and only its commit was refused.
+            conclusion.session.append(Signal(name="model", detail=error.message))
+            return conclusion.conclude(COMMIT_FAILED, refused.text, loop.tally)
+        cut_off = None
+        if ended.reason in _EARLY_ENDS:
+            return conclusion.create_end_event(_EARLY_ENDS[ended.reason], ended.detail, loop.tally)
+        await conclusion.keep_reproduction()
+        takes_advice = work is None or work.takes_advice  # only now does `auto` know it
+        if advice := await conclusion.collect_verdicts(ended, for_model=takes_advice):
+            loop.inbox.append(HarnessText(advice))
+            continue
+        withheld = conclusion.withhold_commit(commits=committer.when != "never")
+        summary = f"{ended.text}\n\n{withheld}".strip() if withheld else ended.text
+        facts = conclusion.collect_facts(ended, withheld=bool(withheld), can_commit=committer.may_commit)
+        verdict = judge_turn(replace(facts, can_commit=False))  # whatever became of earlier commits
+        is_due = verdict.outcome is Exit.DONE and conclusion.verification.outcome == "passed"
+        if is_due:
+            await conclusion.commit_turn(committer, ended.text)
+            if takes_advice and (advice := conclusion.refused_commits.advise_model()):
+                loop.inbox.append(HarnessText(advice))
+                refused = ended
+                continue
+        facts = conclusion.add_commit(facts)
+        verdict = judge_turn(facts if is_due else replace(facts, can_commit=False))
+        summary = "\n\n".join(filter(None, [summary, explain_verdict(facts, verdict)]))
+        return conclusion.conclude(verdict, summary, loop.tally)
