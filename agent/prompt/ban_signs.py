@@ -8,7 +8,7 @@ _WORDS = (
     " nicht kein ohne lass finger nur ausschließlich lediglich unverändert eincheck bleib"
     " pas sans aucun laisse rien seulement uniquement ningún ninguna deja nada solo sólo nunca jamás confirm"
 )
-_SHORT_WORDS = ["", "no", "nie", "sin", "ne", "n'", ""]
+_SHORT_WORDS = ("no", "nie", "sin", "ne", "n'")
 
 
 def may_forbid(prompt: str) -> bool:
@@ -17,5 +17,5 @@ def may_forbid(prompt: str) -> bool:
     if any("\u2fff" < each < "\ua000" for each in lowered):  # Chinese and Japanese have no words to look for
         return True
     return any(each in lowered for each in _WORDS.split()) or any(
-        f" {each}" in lowered or f"\n{each}" in lowered for each in filter(None, _SHORT_WORDS)
+        f" {each}" in lowered or f"\n{each}" in lowered for each in _SHORT_WORDS
     )

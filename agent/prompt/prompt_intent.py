@@ -21,6 +21,7 @@ class PromptIntent:
     orders_repair: it orders a repair, even if it forbids to write one
     wants_passing_tests: failing tests are to pass, whatever else is wanted
     wants_changed_tests: it asks for changed tests, or says that they are wrong
+    wants_restoration: it wants something taken back, or says yes to that
     wants_commit, forbids_commit: it says so; both are False if it says nothing about a commit
     forbids_edits: no file may be changed; spares_tests: no test file that is there
     forbidden_paths: files, folders and globs that may not be changed; only_paths: the only ones that may, () for all
@@ -31,6 +32,7 @@ class PromptIntent:
     orders_repair: bool = False
     wants_passing_tests: bool = False
     wants_changed_tests: bool = False
+    wants_restoration: bool = False
     wants_commit: bool = False
     forbids_commit: bool = False
     forbids_edits: bool = False
@@ -68,6 +70,7 @@ def merge_intents(intents: Sequence[PromptIntent]) -> PromptIntent:
             wants_passing_tests=(merged.wants_passing_tests or each.wants_passing_tests)
             and not each.forbids_edits,
             wants_changed_tests=merged.wants_changed_tests or each.wants_changed_tests,
+            wants_restoration=merged.wants_restoration or each.wants_restoration,
             wants_commit=each.wants_commit or (merged.wants_commit and not each.forbids_commit),
             forbids_commit=each.forbids_commit or (merged.forbids_commit and not each.wants_commit),
             forbids_edits=each.forbids_edits or (merged.forbids_edits and not lifts_edits),

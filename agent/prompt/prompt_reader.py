@@ -20,6 +20,7 @@ def read_intent(prompt: str) -> PromptIntent:
     from agent.prompt.orders import classify_foreign_text
     from agent.prompt.prohibitions import read_prohibitions
     from agent.prompt.prompt_text import remove_citations, remove_quoted_text
+    from agent.prompt.restoration_wishes import asks_for_restoration
     from agent.prompt.scope import list_changed_paths
     from agent.prompt.test_wishes import asks_for_changed_tests
 
@@ -40,6 +41,7 @@ def read_intent(prompt: str) -> PromptIntent:
         orders_repair=found.orders_repair,
         wants_passing_tests=found.wants_passing_tests and not bans.everything,
         wants_changed_tests=changes_tests,
+        wants_restoration=asks_for_restoration(text),
         wants_commit=not no_commit and asks_for_commit(text),
         forbids_commit=no_commit,
         forbids_edits=bans.everything and found.kind != "change",

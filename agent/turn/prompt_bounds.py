@@ -80,10 +80,11 @@ class PromptBounds:
         self._has_read_history = True
         if self.history.count_marked("prompt") < 2:  # the prompt that begins this turn is one
             return
-        for event in self.history.select_events(Prompt):
-            if may_forbid(event.text):
+        for event in self.history.select_marked_newest_first("prompt"):
+            if isinstance(event, Prompt) and may_forbid(event.text):
                 from agent.prompt.prompt_reader import read_intent
 
                 intent = read_intent(event.text)
                 if intent.wants_commit or intent.forbids_commit:
                     self.committer.is_forbidden = intent.forbids_commit
+                    return

@@ -186,7 +186,9 @@ class WeakenedTests:
         )
 
     def _find_own_work(self, sides: Sides) -> list[Finding]:
-        """Return the places where the turn took uncommitted work of the user back."""
+        """Return the places where the turn took uncommitted work of the user back, unless a prompt asks for that."""
+        if self.read_intent().wants_restoration:
+            return []
         from agent.verify.gaming.own_work import find_own_work
         from tools.lint.checks.finding import Finding
 
@@ -195,7 +197,7 @@ class WeakenedTests:
         message = "takes back what the user had changed here and not committed"
         return [
             Finding(check=OWN_WORK, path=path, line=line, message=message)
-            for path, line in find_own_work(self._workspace.root, texts, self._prompts)
+            for path, line in find_own_work(self._workspace.root, texts)
         ]
 
     def report_to_model(self) -> str:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agent.model.offline.turn_steps import Step, collect_steps, find_proposed_search, find_turn_start
 from agent.model.protocol import Reply, Request, UserMessage
+from agent.prompt.proposal_answers import accepts_proposal
 from tools.core.action import Action
-
-_ACCEPTS = re.compile(
-    r"\s*(?:please\s+)?(?:yes|y|ok|okay|go ahead|do it|(?:apply|write)(?: it| that| this| the(?: proposed)? changes?)?)"
-    r"\s*[.!]*\s*",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +72,3 @@ class OfflineTurn:
     def build_action(self, tool: str, arguments: Mapping[str, Any]) -> Action:
         """Build an action. Its id is its position in the history: unique, and the same when it is requested again."""
         return Action(id=f"offline-{self.number}", tool=tool, arguments=dict(arguments))
-
-
-def accepts_proposal(prompt: str) -> bool:
-    """Return whether a prompt accepts a proposed change, if there is one: "yes", "apply it"."""
-    return _ACCEPTS.fullmatch(prompt) is not None

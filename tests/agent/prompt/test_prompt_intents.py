@@ -65,3 +65,34 @@ def test_what_is_typed_during_a_turn_counts_with_its_prompt(
 )
 def test_what_is_piped_or_quoted_forbids_nothing(material: str) -> None:
     assert describe_intent(read_intent(f"rename f to g{material}")) == ("change", set())
+
+
+@pytest.mark.parametrize(
+    ("prompt", "is_wanted"),
+    [
+        ("make the tests pass", False),
+        ("undo what I changed in shop.py", True),
+        ("it does not work so revert it", True),
+        ("put it back as it was", True),
+        ("yes, do it", True),
+        ("ok", True),
+        ("please apply it.", True),
+        ("ok, make the tests pass", False),
+        ("write a parser", False),
+        ("make the tests pass, but do not undo my changes", False),
+        ("fix it without ever reverting my work", False),
+        ("fix the error:\n\n```\nrevert failed\n```", False),
+        ("mach das Letzte zurück", True),
+        ("setz meine Änderung nicht zurück, sondern heile den Test", False),
+        ("annule mes modifications", True),
+        ("n'annule pas mes modifications", False),
+        ("deshaz el cambio", True),
+        ("arregla las pruebas y no descartes mi trabajo", False),
+        ("撤销我的修改", True),
+        ("修复测试，不要撤销我的修改", False),
+        ("変更を元に戻して", True),
+        ("変更を元に戻さないで直して", False),
+    ],
+)
+def test_a_wish_to_take_something_back_is_told_from_its_ban(prompt: str, is_wanted: bool) -> None:
+    assert read_intent(prompt).wants_restoration is is_wanted

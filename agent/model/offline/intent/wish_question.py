@@ -29,8 +29,8 @@ class WishQuestion:
         if self.model_name() != "offline":
             return GO_ON
         from agent.model.offline.intent.chosen_wish import ANSWER_CHOSEN, REPAIR_CHOSEN
-        from agent.model.offline.offline_turn import accepts_proposal
         from agent.prompt.prompt_reader import read_intent
+        from agent.prompt.proposal_answers import accepts_proposal
 
         if accepts_proposal(prompt) or read_intent(prompt).kind != "unclear":
             return GO_ON
