@@ -23,12 +23,13 @@ from agent.extension.skills.skill_folders import has_skills
 from agent.model.protocol import Model
 from agent.model_selection import ModelSelection
 from agent.session.log import Session
+from agent.session.model_notices import make_notice_callback
 from agent.session.session_starter import check_own_files
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.turn.action_format import Modes, resolve_action_mode
 from agent.turn.resume import find_last_untracked_place, restore_changes
-from agent.turn.runtime import Runtime, make_notice_callback
+from agent.turn.runtime import Runtime
 from agent.workspace_root import find_workspace_root
 from sandbox.errors import Fault, UserError
 from sandbox.policy.decision import Approval, Mode, Policy

@@ -21,16 +21,7 @@ from agent.context.projection.projection import Projection
 from agent.context.recall_index import RecallIndex
 from agent.context.restore.projection_checkpoint import Checkpoints
 from agent.context.restore.projection_replay import follow_session
-from agent.events import (
-    End,
-    Event,
-    Prompt,
-    SideCall,
-    Signal,
-    SnapshotEvent,
-    UndoEvent,
-    Verification,
-)
+from agent.events import End, Event, Prompt, SideCall, SnapshotEvent, UndoEvent, Verification
 from agent.exit_codes import Exit
 from agent.model.protocol import Delta, Model, prepare_model
 from agent.model.routing.roles import Role, Roles
@@ -407,12 +398,3 @@ class Runtime:
         """Snapshot the workspace after an interrupted batch, so that an undo is limited to the batch."""
         with suppress(UserError, OSError):  # disk full, folder deleted: the end event follows anyway
             await self.loop.gateway.record_pending_snapshot()
-
-
-def make_notice_callback(session: Session) -> Callable[[str], None]:
-    """Return a callback for models: one quiet line for the user (a retry, a fallback), logged as a signal."""
-
-    def log_notice(text: str) -> None:
-        session.append(Signal(name="model", detail=text))
-
-    return log_notice

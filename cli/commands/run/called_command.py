@@ -27,7 +27,7 @@ async def open_call(runtime: Runtime, home: Home, prompt: str, *, named: bool) -
         yield prompt if called is None else called.prompt
         return
     from agent.model_selection import ModelSelection
-    from agent.turn.runtime import make_notice_callback
+    from agent.session.model_notices import make_notice_callback
 
     models = ModelSelection(settings=runtime.settings, env=os.environ, cache=home.cache)
     own = runtime.model

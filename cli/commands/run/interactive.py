@@ -25,7 +25,7 @@ def open_interactive(folder: Path, flags: Mapping[str, Any], *, session: str, co
 
     def open_session(session: str, proceed: Callable[[], None]) -> OpenedSession:
         from agent.model_selection import ModelSelection
-        from agent.turn.runtime import make_notice_callback
+        from agent.session.model_notices import make_notice_callback
         from cli.invocation import (
             NO_MODEL,
             Invocation,

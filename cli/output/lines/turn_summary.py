@@ -87,7 +87,7 @@ def _collect_facts(end: End, seconds: float, unpriced: bool) -> list[str]:
         f"{files} file{'' if files == 1 else 's'}" if files else "",
         _describe_verification(end.verification),
         f"commit {end.commit[:7]}" if end.commit else "",
-        "not committed" if end.not_committed else "",
+        "not committed" if end.not_committed and not end.reason else "",
         f"{end.steps} step{'' if end.steps == 1 else 's'}" if end.steps else "",
         format_duration(seconds) if seconds >= 0.05 else "",
         f"{format_tokens(used)} tokens" if used else "",

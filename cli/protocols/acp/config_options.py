@@ -14,8 +14,9 @@ from acp.schema import (
 
 from agent.app_dirs import Home
 from agent.model_selection import ModelSelection
+from agent.session.model_notices import make_notice_callback
 from agent.session_settings import SessionSettings
-from agent.turn.runtime import Runtime, make_notice_callback
+from agent.turn.runtime import Runtime
 from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text
 

@@ -107,7 +107,7 @@ def test_the_last_line_says_that_nothing_was_committed(repo: Repo) -> None:
     result = run(
         "run", "set it", "--model", script(repo.root.parent, [EDIT, DONE]), "--tests", "true", cwd=repo.root
     )
-    assert "not committed" in result.err.strip().splitlines()[-1]
+    assert "not achieved: the commit failed" in result.err.strip().splitlines()[-1]
     assert "Not committed: " in result.out
 
 
