@@ -243,7 +243,7 @@ def _limit_snapshots(place: SessionEnvironment, session: Session) -> None:
 
 
 _SNAPSHOT_CHECK = 86_400
-"""Seconds between two looks at the size of the snapshots, each of which takes up to a tenth of a second."""
+"""Seconds between two looks at the size of the snapshots: it reads all logs of the project if some are too old."""
 
 
 def _restore_changes(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from tools.core.untrusted_output import remove_foreign_text
-
 _SKIPS_HOOKS = re.compile(
     r"no-verify|(?:skip|bypass|without|ignore|disable|turn off)[^.\n]{0,40}\bhooks?\b", re.IGNORECASE
 )
@@ -13,4 +11,9 @@ _SKIPS_HOOKS = re.compile(
 
 def asks_to_skip_hooks(text: str) -> bool:
     """Return whether a person wants commits to go past the hooks."""
-    return bool(_SKIPS_HOOKS.search(remove_foreign_text(text)))
+    if not _SKIPS_HOOKS.search(text):
+        return False
+    from agent.prompt.prompt_text import is_negated, remove_quoted_text  # its patterns: not at the start
+
+    own = remove_quoted_text(text)
+    return any(not is_negated(own, match.start()) for match in _SKIPS_HOOKS.finditer(own))

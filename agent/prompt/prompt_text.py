@@ -18,6 +18,14 @@ _CLAUSE_END = re.compile(
     re.IGNORECASE,
 )
 
+_NEGATION = re.compile(
+    r"(?:(?:\b(?:not|never|without|no|nothing|nicht|nie|kein\w*|ohne|ne|sans|sin|nunca)|n't|不要|不得|别|勿|不)"
+    r"(?:\s+\w+)?[\s-]*|\bn')\Z",
+    re.IGNORECASE,
+)
+_LONGEST_NEGATION = 40
+"""Characters before a word in which its negation is looked for: one word may be between them."""
+
 LONG = 80
 """Words from which on a prompt is likely to hold a report, whose middle is no part of the request."""
 
@@ -85,6 +93,11 @@ def split_clauses(text: str) -> Iterator[str]:
     for clause in _CLAUSE_END.split(text):
         if stripped := clause.strip(" \t*#>\"'[]"):
             yield stripped
+
+
+def is_negated(text: str, place: int) -> bool:
+    """Return whether the word at a place of a text is negated right before it, as in "without ever undoing"."""
+    return bool(_NEGATION.search(text[max(0, place - _LONGEST_NEGATION) : place]))
 
 
 def find_paths(text: str) -> list[str]:

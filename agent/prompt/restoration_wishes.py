@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agent.prompt.prompt_text import split_clauses
+from agent.prompt.prompt_text import is_negated, split_clauses
 from agent.prompt.proposal_answers import accepts_proposal
 
 _TAKES_BACK = re.compile(
@@ -14,18 +14,12 @@ _TAKES_BACK = re.compile(
     r"|撤销|还原|恢复|元に戻(?!さな|さず|すな)",
     re.IGNORECASE,
 )
-_NEGATION = re.compile(
-    r"(?:(?:\b(?:not|never|without|no|nothing|nicht|nie|kein\w*|ohne|ne|sans|sin|nunca)|n't|不要|不得|别|勿|不)"
-    r"(?:\s+\w+)?\s*|\bn')\Z",
-    re.IGNORECASE,
-)
-"""Before a word that takes something back, at most one word away."""
 
 
 def asks_for_restoration(text: str) -> bool:
     """Return whether a text, without its quotations, wants something taken back; in doubt it is taken at its word."""
     return accepts_proposal(text) or any(
-        not _NEGATION.search(clause[: match.start()])
+        not is_negated(clause, match.start())
         for clause in split_clauses(text)
         for match in _TAKES_BACK.finditer(clause)
     )

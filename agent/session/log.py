@@ -7,7 +7,7 @@ import errno
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -212,8 +212,10 @@ class Session:
             raise _convert_storage_error(error, self.folder) from error
 
 
-def read_events(folder: Path) -> Iterator[Event]:
+def read_events(folder: Path, *, only: Sequence[bytes] = ()) -> Iterator[Event]:
     """Yield the events of a log that another process may have open; a torn last line is skipped.
+
+    only: whole lines with none of these bytes are not parsed, and so not yielded; all are if empty
 
     Raises FileNotFoundError when there is no such log, UserError when it is damaged.
     """
@@ -225,7 +227,7 @@ def read_events(folder: Path) -> Iterator[Event]:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
         raise
     with file:
-        yield from (event for event, _ in _read_whole_lines(path, file))
+        yield from (event for event, _ in _read_whole_lines(path, file, only))
 
 
 def _make_new_folder(folder: Path) -> bool:
@@ -293,12 +295,17 @@ def _repair_log(path: Path, descriptor: int, proceed: Callable[[], None]) -> Log
     return index
 
 
-def _read_whole_lines(path: Path, file: BinaryIO) -> Iterator[tuple[Event, bytes]]:
-    """Yield the events of all whole lines from the file's position, with the lines themselves."""
+def _read_whole_lines(
+    path: Path, file: BinaryIO, only: Sequence[bytes] = ()
+) -> Iterator[tuple[Event, bytes]]:
+    """Yield the events of all whole lines from the file's position, with the lines themselves; see `read_events`."""
     whole = file.tell()
     while line := file.readline():
         if not line.endswith(b"\n"):
             return
+        if only and line[:1] == b"{" and line[-2:] == b"}\n" and not any(map(line.__contains__, only)):
+            whole += len(line)
+            continue
         try:
             event = parse_log_line(line, path, whole)
         except DamagedLog:

@@ -145,6 +145,15 @@ TALK = [
     ("add a function two", [{"calls": [MISSED]}, {"text": "I added two."}], "no edit succeeded"),
     (
         "add a function two",
+        [
+            {"calls": [call("read", path="a.py"), MISSED]},
+            {"calls": [MISSED]},
+            {"text": "It is there already."},
+        ],
+        "no edit succeeded",
+    ),
+    (
+        "add a function two",
         [{"calls": [call("read", path="a.py")]}, {"text": "Added it."}],
         "no file was changed",
     ),

@@ -157,7 +157,11 @@ class ChatWire:
             options["cache_control"] = _EPHEMERAL  # the end is marked by the gateway
         elif dialect.mark and mark >= 0:
             messages[mark - len(request.messages)] = encode_json(
-                _mark_for_cache(request.messages[mark], self._select_parts(request.messages[mark]))
+                _mark_for_cache(
+                    request.messages[mark],
+                    self._select_parts(request.messages[mark]),
+                    nulls=self.dialect.nulls,
+                )
             )
         return b"".join(
             (encode_json(options)[:-1], fixed.tools, b',"messages":[', b",".join(messages), b"]}")
@@ -227,9 +231,9 @@ class ChatWire:
         return form if self.dialect.extras else f"{form}-plain"
 
 
-def _mark_for_cache(message: Message, kept: Sequence[Kept]) -> dict[str, Any]:
-    """Return a message with a cache mark at its end."""
-    whole = message_to_json(message, reasoning=False, kept=kept)
+def _mark_for_cache(message: Message, kept: Sequence[Kept], *, nulls: bool) -> dict[str, Any]:
+    """Return a message with a cache mark at its end; see `message_to_json`."""
+    whole = message_to_json(message, reasoning=False, kept=kept, nulls=nulls)
     if isinstance(whole["content"], str) and whole["content"]:
         whole["content"] = [{"type": "text", "text": whole["content"], "cache_control": _EPHEMERAL}]
     return whole

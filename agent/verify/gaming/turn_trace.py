@@ -79,7 +79,7 @@ class TurnTrace:
         if event.call.startswith("harness-"):
             return
         if effect == "write":
-            self.has_tried = event.failed and not self.has_edited
+            self.has_tried = event.failed and not self._written
         if event.data.get("denied"):
             return
         self.has_looked |= effect in ("read", "execute") and not event.failed

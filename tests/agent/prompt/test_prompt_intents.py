@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.prompt.hook_wishes import asks_to_skip_hooks
 from agent.prompt.prompt_intent import PromptIntent
 from agent.prompt.prompt_reader import read_intent, read_intents
 
@@ -96,3 +97,19 @@ def test_what_is_piped_or_quoted_forbids_nothing(material: str) -> None:
 )
 def test_a_wish_to_take_something_back_is_told_from_its_ban(prompt: str, is_wanted: bool) -> None:
     assert read_intent(prompt).wants_restoration is is_wanted
+
+
+@pytest.mark.parametrize(
+    ("prompt", "is_wanted"),
+    [
+        ("commit with --no-verify", True),
+        ("skip the hooks this time", True),
+        ("commit it without hooks", True),
+        ("do not use --no-verify", False),
+        ("never skip the hooks", False),
+        ("commit, and don't bypass any hooks", False),
+        ("mend this:\n\n```\ngit commit --no-verify\n```", False),
+    ],
+)
+def test_a_wish_to_skip_hooks_is_told_from_its_ban(prompt: str, is_wanted: bool) -> None:
+    assert asks_to_skip_hooks(prompt) is is_wanted

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.events import SnapshotEvent
-from agent.session.log import Session
+from agent.session.log import Session, read_events
 from agent.session.snapshot_budget import limit_snapshots
 from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.cli import call, run, script
@@ -57,6 +57,18 @@ def test_the_oldest_go_while_all_are_too_large(tmp_path: Path) -> None:
 
 def test_within_the_budget_nothing_goes(tmp_path: Path) -> None:
     project, trees = make_sessions(tmp_path, [80, 1])
+    assert limit_snapshots(project) == ""
+    assert list_kept(project, trees) == [True, True]
+
+
+def test_lines_that_name_no_snapshot_are_not_parsed_and_damage_keeps_all(tmp_path: Path) -> None:
+    project, trees = make_sessions(tmp_path, [200, 1])
+    newest = max((project / "sessions").iterdir(), key=lambda each: (each / "log.jsonl").stat().st_mtime)
+    log = newest / "log.jsonl"
+    log.write_bytes(b'{"v":2,"kind":"no event"}\n' + log.read_bytes())
+    found = list(read_events(newest, only=(b'"snapshot"',)))
+    assert [getattr(event, "tree", "") for event in found] == [trees[1]]
+    log.write_bytes(b"\0" * 30 + b"\n" + log.read_bytes())
     assert limit_snapshots(project) == ""
     assert list_kept(project, trees) == [True, True]
 

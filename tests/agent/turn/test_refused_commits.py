@@ -165,7 +165,9 @@ def test_a_formatter_that_changes_files_of_the_commit_is_followed(repo: Repo) ->
 
 
 def test_a_formatter_that_changes_the_users_files_is_not_followed(repo: Repo) -> None:
-    repo.hook("pre-commit", "echo '# seen' >> $(git ls-files -m | tail -n 1); echo files were modified; exit 1")
+    repo.hook(
+        "pre-commit", "echo '# seen' >> $(git ls-files -m | tail -n 1); echo files were modified; exit 1"
+    )
     trust_hooks(repo)
     repo.write("kept.py", "x = 2\n")
     result = work(repo, [EDIT, DONE, DONE])

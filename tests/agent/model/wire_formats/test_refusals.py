@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
 
-from agent.model.protocol import AssistantMessage, ToolMessage
+from agent.model.protocol import AssistantMessage, Request, ToolMessage
+from agent.model.wire_formats.chat_completions import ChatDialect, ChatWire
 from tests.support.asking import ask, user
 from tests.support.bench import bench
 from tests.support.formats import model
@@ -57,6 +59,13 @@ def test_a_server_that_takes_no_null_gets_an_empty_text(status: int, said: str) 
         assert ask(asked, history).text == "done"
         contents = [[each["content"] for each in body["messages"]][2] for body in server.requests]
     assert contents == [None, "", ""]
+
+
+def test_a_message_that_is_marked_for_the_cache_has_no_null_either() -> None:
+    wire = ChatWire("m", ChatDialect(mark=True, nulls=False))
+    asked = AssistantMessage(text="", actions=(Action(id="c1", tool="read", arguments={}),))
+    body = json.loads(wire.body(Request(system="s", messages=[user("go"), asked])))
+    assert [each["content"] for each in body["messages"]][-1] == ""
 
 
 @pytest.mark.parametrize("reason", ["content_filter", "SAFETY", "guardrail_intervened"])
