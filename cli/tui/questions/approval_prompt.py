@@ -58,8 +58,8 @@ class TerminalApprover:
         what = describe_effect(effect)
         key = (tool, what)
         is_edit = effect.kind == "write" and not effect.outside and bool(effect.paths)
-        keys = {key, *(_list_edit_keys(effect) if is_edit else ())}
-        if not self._allowed.isdisjoint(keys) and not question.asks_anew:
+        is_allowed = key in self._allowed or (is_edit and self._allows_edit(effect))
+        if is_allowed and not question.asks_anew:
             return Decision(verdict="allow", reason="the user allows it in this session")
         asked = (*key, effect.change)
         if self._last is not None and self._last[0] == asked and not question.asks_anew:
@@ -82,10 +82,14 @@ class TerminalApprover:
             self._last = (asked, decision)
         return decision
 
+    def _allows_edit(self, edit: Effect) -> bool:
+        """Return whether all edits of the session are allowed, or those of each of its files."""
+        return _ALL_EDITS in self._allowed or self._allowed.issuperset(_list_file_keys(edit))
+
     def _apply_answer(self, answer: Answer, key: tuple[str, str], edit: Effect | None) -> Decision:
         match answer.name:
             case "file" if edit is not None:
-                self._allowed.add(_build_file_key(edit))
+                self._allowed.update(_list_file_keys(edit))
                 return Decision(verdict="allow", reason="the user allows edits of this file in this session")
             case "session" if edit is not None:
                 self._allowed.add(_ALL_EDITS)
@@ -124,12 +128,8 @@ _ALL_EDITS = ("", "edits")
 """Stands for every edit inside the workspace that a person has allowed for the session."""
 
 
-def _build_file_key(effect: Effect) -> tuple[str, str]:
-    return "edits of", "\0".join(sorted(effect.paths))
-
-
-def _list_edit_keys(effect: Effect) -> tuple[tuple[str, str], ...]:
-    return _ALL_EDITS, _build_file_key(effect)
+def _list_file_keys(edit: Effect) -> list[tuple[str, str]]:
+    return [("edits of", path) for path in edit.paths]
 
 
 def _list_options(rules: tuple[str, ...], *, is_edit: bool = False) -> tuple[Option, ...]:

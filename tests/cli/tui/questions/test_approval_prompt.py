@@ -64,7 +64,7 @@ def count_questions(tmp_path: Path, kind: str, *paths: str, outside: bool = Fals
         home=Home(config=tmp_path, data=tmp_path, cache=tmp_path),
     )
     for number, path in enumerate(paths):
-        effect = Effect(kind="write", paths=(path,), change=f"+{number}", outside=outside)
+        effect = Effect(kind="write", paths=tuple(path.split()), change=f"+{number}", outside=outside)
         question = approver.policy.decide(effect, confined=True, tool="edit")
         assert question.verdict == "ask"
         answer = asyncio.run(approver.ask("edit", effect, question))
@@ -78,6 +78,11 @@ def test_an_edit_is_asked_about_once_for_its_file_or_for_the_session(tmp_path: P
     assert count_questions(tmp_path, "file", *edits) == 2
     assert count_questions(tmp_path, "session", *edits) == 1
     assert count_questions(tmp_path, "no", *edits) == 4
+
+
+def test_an_edit_of_several_files_is_allowed_where_those_of_each_are(tmp_path: Path) -> None:
+    assert count_questions(tmp_path, "file", "a.py", "b.py", "b.py a.py", "a.py c.py") == 3
+    assert count_questions(tmp_path, "file", "a.py b.py", "b.py", "a.py", "c.py") == 2
 
 
 def test_edits_that_are_allowed_for_the_session_do_not_leave_the_workspace(tmp_path: Path) -> None:
