@@ -7,8 +7,10 @@ or does there what it did before the change. Both are seen by running it, whatev
 from __future__ import annotations
 
 import ast
+import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import PurePosixPath
 
 from agent.verify.select.behaviour import FAILS, compute_key, has_value
@@ -49,8 +51,7 @@ async def find_keyed_answers(at: Workspace, texts: Texts) -> str:
     from tools.testing.python import find_test_interpreter
 
     project = Project(at)
-    changed = list(_iter_changed(texts))[:MOST_FUNCTIONS]
-    calls = {each: _collect_calls(project, each.name) for each in changed}
+    calls = await asyncio.to_thread(_find_calls, project, texts)
     if all(len(each) < FEWEST_CALLS for each in calls.values()):
         return ""
     try:
@@ -58,12 +59,16 @@ async def find_keyed_answers(at: Workspace, texts: Texts) -> str:
     except TestsNotRunnable:
         return ""
     runner = ProgramRunner(sandbox=at.sandbox, folder=at.root, python=python)
-    for function in changed:
-        if len(calls[function]) >= FEWEST_CALLS and (
-            found := await _run_beside(at, runner, function, calls[function])
-        ):
+    for function, given in calls.items():
+        if len(given) >= FEWEST_CALLS and (found := await _run_beside(at, runner, function, given)):
             return f"{function.path}: {function.name} {found}"
     return ""
+
+
+def _find_calls(project: Project, texts: Texts) -> dict[_Changed, list[str]]:
+    """Return the first changed functions with their calls in tests. Blocking: it reads the project's tests."""
+    changed = islice(_iter_changed(texts), MOST_FUNCTIONS)
+    return {each: _collect_calls(project, each.name) for each in changed}
 
 
 async def _run_beside(at: Workspace, runner: ProgramRunner, function: _Changed, given: Sequence[str]) -> str:
