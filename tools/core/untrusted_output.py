@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from sandbox.sanitize import quote_name
 
@@ -42,21 +42,56 @@ def quote_words(words: Iterable[str]) -> str:
 
 def remove_foreign_text(prompt: str) -> str:
     """Return a prompt without what others wrote in it: only the rest says what the person wants."""
-    return _FOREIGN.sub("\n", prompt) if "</" in prompt else prompt
+    return _replace_foreign_text(prompt, lambda length: "\n")
 
 
 def mask_foreign_text(prompt: str) -> str:
     """Return a prompt of the same length with blanks in place of what others wrote, for a search with offsets."""
-    return _FOREIGN.sub(lambda block: " " * len(block[0]), prompt) if "</" in prompt else prompt
+    return _replace_foreign_text(prompt, lambda length: " " * length)
+
+
+def _replace_foreign_text(prompt: str, replace: Callable[[int], str]) -> str:
+    """Replace the texts within a prompt that `enclose_in_tag` and `quote_words` write. replace: gets their length"""
+    parts: list[str] = []
+    kept = 0
+    missing: set[str] = (
+        set()
+    )  # each closing tag is looked for once: pages that people paste have many open ones
+    for opening, first, closing in _list_openings(prompt) if "</" in prompt else ():
+        if opening < kept or closing in missing:
+            continue
+        found = prompt.find(closing, first)
+        if found < 0:
+            missing.add(closing)
+            continue
+        end = found + len(closing)
+        parts += [prompt[kept:opening], replace(end - opening)]
+        kept = end
+    return "".join((*parts, prompt[kept:]))
+
+
+def _list_openings(prompt: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the start of each opening tag, where its content begins, and the text that ends it."""
+    line_end = -1
+    for tag in _OPENING.finditer(prompt):
+        name, end = tag["name"], tag.end()
+        if line_end < end:
+            found = prompt.find("\n", end)
+            line_end = found if found >= 0 else len(prompt)
+        closes_line = line_end < len(prompt) and prompt[line_end - 1] == ">"
+        if closes_line and (prompt[end] == " " or line_end == end + 1):
+            yield tag.start(), line_end + 1, f"\n</{name}>"
+        if name in _INLINE and prompt[end] == ">":
+            yield tag.start(), end + 1, f"</{name}>"
 
 
 _MENTION = re.compile(r"(?<![^\s(\"'])@")
 
-_FOREIGN = re.compile(
-    r"<(?P<block>[a-z][a-z-]*)(?: [^\n]*)?>\n.*?\n</(?P=block)>|<(?P<inline>data|stdin)>.*?</(?P=inline)>",
-    re.DOTALL,
-)
-"""Texts within a prompt that are not the person's words, as `enclose_in_tag` and `quote_words` write them."""
+_OPENING = re.compile(r"<(?P<name>[a-z][a-z-]*)(?=[ >])")
+"""The beginning of a tag: of a block if its line ends with the tag, or of one on a line."""
+
+_INLINE = frozenset(("data", "stdin"))
+"""Names of tags that may begin and end on one line."""
 
 _LOOKALIKE = re.compile(
     r"(?im)^(?P<indent>[^\S\n]*)(?="

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,11 @@ def test_no_text_leaves_its_place(text: str, tag: str) -> None:
         assert remove_foreign_text(prompt).split() == ["before", "after"]
         assert len(mask_foreign_text(prompt)) == len(prompt)
     assert "\n" not in quote_words([text])
+
+
+def test_a_pasted_page_with_many_open_tags_is_read_at_once() -> None:
+    page = "<li>\nan item of a list with some words\n </li>\n" * 20_000
+    started = time.monotonic()
+    assert remove_foreign_text(page) == page
+    assert mask_foreign_text(f"{page}<data>a</data>") == f"{page}{' ' * 14}"
+    assert time.monotonic() - started < 5
