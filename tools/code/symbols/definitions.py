@@ -84,10 +84,14 @@ def _add_hidden_definitions(language: Language, text: str, found: list[Definitio
     """Return the definitions found, and those behind first lines of definitions at the margin that are none of them."""
     lines = text.split("\n")
     heads = [number for number, line in enumerate(lines, 1) if _HEAD.match(line)]
+    room = MOST_REREAD
     for head in heads[:MOST_HEADS]:
         if any(each.own_first == head for each in found):
             continue
         rest = "\n" * (head - 1) + "\n".join(lines[head - 1 :])
+        if len(rest) > room:
+            continue
+        room -= len(rest)
         near = _Reader(language, rest).read(parse_text(language, rest))
         if any(each.own_first == head for each in near):
             found = [_end_before(each, head, lines) for each in found]
@@ -103,8 +107,9 @@ def _end_before(known: Definition, head: int, lines: Sequence[str]) -> Definitio
     return replace(known, last=max(last, known.own_first), tail="")
 
 
-MOST_HEADS = 200
-"""First lines that are tried in a text with errors: each may cost a parse of the rest."""
+MOST_HEADS, MOST_REREAD = 200, 200_000
+"""First lines that are tried in a text with errors, and characters that are parsed anew for them in all: each costs a
+parse of the rest, and C code has many first lines, such as `struct a;`, that define nothing."""
 
 _HEAD = re.compile(
     r"(?:[a-z]\w* ){0,4}(?:def|class|func|fun|fn|function|interface|struct|enum|trait|object|protocol|module|record)"

@@ -387,3 +387,12 @@ def test_macros_are_looked_for_in_time_that_grows_with_the_text() -> None:
         repeated = text * 4_000
         assert len(blank_macros(repeated)) == len(repeated)
         assert time.process_time() - started < 2  # a hundredth of a second where it is linear
+
+
+def test_a_large_file_with_errors_and_declarations_is_read_at_once() -> None:
+    declared = "".join(f"struct s{number};\n" for number in range(200))
+    functions = "".join(f"int f{number}(int a) {{ return a; }}\n\n" for number in range(4000))
+    started = time.monotonic()
+    found = list_definitions("a.c", f"FOO(bar) struct x {{{{{{\n{declared}{functions}")
+    assert len(found) >= 4000
+    assert time.monotonic() - started < 20
