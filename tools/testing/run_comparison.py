@@ -55,13 +55,13 @@ def list_lost_tests(before: Iterable[str], ran: Iterable[str]) -> list[str]:
     known, now = _count_by_function(before), _count_by_function(ran)
     lost, new = list((known - now).elements()), Counter((now - known).elements())
     for get_key in (_get_last_name, _get_place):
-        others = Counter(map(get_key, new.elements()))
+        others: dict[str, list[str]] = {}
+        for name in reversed(list(new.elements())):
+            others.setdefault(get_key(name), []).append(name)
         left = []
         for name in lost:
-            key = get_key(name)
-            if others[key] > 0:
-                others[key] -= 1
-                new.subtract([next(each for each in new if new[each] > 0 and get_key(each) == key)])
+            if same := others.get(get_key(name)):
+                new.subtract([same.pop()])
             else:
                 left.append(name)
         lost = left

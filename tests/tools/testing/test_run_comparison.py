@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from agent.verify.suite_evidence import judge_report
 from tests.tools.workspaces import workspace
 from tools.testing import run
-from tools.testing.run_comparison import count_lost_tests, describe_loss
+from tools.testing.run_comparison import count_lost_tests, describe_loss, list_lost_tests
 
 pytestmark = pytest.mark.slow
 
@@ -119,3 +120,13 @@ def test_a_test_that_fails_in_several_ways_is_lost_by_no_repair(tmp_path: Path) 
     after = asyncio.run(run(at))
     assert (before.outcome, after.outcome, after.note) == ("failed", "passed", "")
     assert judge_report(after.as_data(), before.as_data()).outcome == "passed"
+
+
+def test_a_large_suite_in_a_moved_file_is_compared_at_once() -> None:
+    names = [f"test_{number}" for number in range(4000)]
+    started = time.monotonic()
+    lost = list_lost_tests(
+        [f"a.py::{name}" for name in names], [f"b.py::{name}" for name in reversed(names[1:])]
+    )
+    assert lost == ["a.py::test_0"]
+    assert time.monotonic() - started < 2
