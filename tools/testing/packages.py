@@ -121,7 +121,7 @@ def _collect_users(project: Project, kind: Ecosystem, folder: str, folders: Sequ
 def _mentions(text: str, name: str, kind: Ecosystem) -> bool:
     """Return whether a manifest names another package, beside giving itself that name."""
     own = kind.name.search(text)
-    rest = text[: own.start()] + text[own.end() :] if own else text
+    rest = text[: own.start(1)] + text[own.end(1) :] if own else text
     return re.search(rf"(?<![\w/-]){re.escape(name)}(?![\w/-])", rest) is not None
 
 
@@ -294,7 +294,7 @@ ECOSYSTEMS = (
     ),
     Ecosystem(
         manifests=("pom.xml",), marker=_ANY, suffixes=(".java", ".kt", ".groovy", ".scala"), runners=("maven",),
-        name=re.compile(r"(?<!<parent>)\s*<artifactId>([^<]+)</artifactId>"), covered=_cover_maven,
+        name=re.compile(r"\A(?:.*?</parent>)?.*?<artifactId>\s*([^<\s]+)", re.DOTALL), covered=_cover_maven,
     ),
     Ecosystem(
         manifests=("build.gradle", "build.gradle.kts"), marker=_ANY, suffixes=(".java", ".kt", ".groovy", ".scala"),

@@ -43,6 +43,7 @@ MAVEN = {
     "core/pom.xml": "<project><artifactId>core</artifactId><modules><module>deep</module></modules></project>",
     "core/deep/pom.xml": "<project><artifactId>deep</artifactId></project>",
     "tool/pom.xml": "<project><artifactId>tool</artifactId></project>",
+    "child/pom.xml": "<project><parent>\n  <artifactId>core</artifactId>\n</parent>\n<artifactId>child</artifactId></project>",
 }
 GRADLE = {
     "settings.gradle": "rootProject.name = 'r'\ninclude ':app', ':libs:core'\n",
@@ -81,6 +82,7 @@ GRADLE = {
         ),
         (MAVEN, ["core/deep/src/main/java/A.java"], "maven", "mvn test", ["x.ATest#a"], []),
         (MAVEN, ["tool/src/main/java/A.java"], "maven", "mvn test", ["x.ATest#a"], ["tool"]),
+        (MAVEN, ["child/src/main/java/A.java"], "maven", "mvn test", ["x.ATest#a"], ["child"]),
         (GRADLE, ["libs/core/src/A.kt"], "gradle", "gradle test", ["x.ATest#a"], []),
         (GRADLE, ["extra/src/A.kt"], "gradle", "gradle test", ["x.ATest#a"], ["extra"]),
     ],
