@@ -42,15 +42,12 @@ class SnapshotSpans:
         self._log = log
         self._tree = ""
         self._writing = False  # something may have been written since the last snapshot
-        self._pending: asyncio.Task[str] | None = (
-            None  # the snapshot of an interrupted action, still being taken
-        )
+        # the snapshot of an interrupted action, still being taken
+        self._pending: asyncio.Task[str] | None = None
 
     async def begin(self, span: Span, snapshots: Snapshotter) -> None:
         """Record the snapshot before an action."""
-        if self._pending is not None:
-            self._record_tree(await self._pending, "after")
-            self._pending = None
+        await self._record_pending(None)
         span.before = await asyncio.to_thread(snapshots.take)
         self._record_tree(span.before, "before")
         self._writing = True
@@ -88,10 +85,21 @@ class SnapshotSpans:
             return
         if self._pending is None:
             self._pending = asyncio.create_task(asyncio.to_thread(snapshots.take))
-        if (await asyncio.wait([self._pending], timeout=_PATIENCE))[0]:
-            task, self._pending = self._pending, None
-            self._record_tree(task.result(), "after")
+        if await self._record_pending(_PATIENCE):
             self._clear_writing()
+
+    async def _record_pending(self, patience: float | None) -> bool:
+        """Record the snapshot that is still being taken; return False if that takes longer than `patience`.
+
+        An interrupt cancels the wait, never the snapshot; a failure is raised once.
+        """
+        if self._pending is None:
+            return True
+        if not (await asyncio.wait([self._pending], timeout=patience))[0]:
+            return False
+        task, self._pending = self._pending, None
+        self._record_tree(task.result(), "after")
+        return True
 
     def _clear_writing(self) -> None:
         """Mark all writes as recorded in the log."""

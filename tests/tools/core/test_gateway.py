@@ -19,6 +19,7 @@ from tests.support.bench import workspace
 from tools.core.action import Action, Observation
 from tools.core.gateway import Gateway
 from tools.core.registry import Tool, Toolbox, tool
+from tools.core.snapshot_spans import SnapshotSpans, Span
 from tools.core.workspace import Workspace
 from tools.fs.file_tools import read, write
 from tools.shell.shell_tool import shell
@@ -287,3 +288,26 @@ def test_what_is_approved_is_what_was_shown_also_if_the_file_changes_meanwhile(
     assert changes == ["+new\n", *(f"-other {n}\n+new\n" for n in range(1, min(times + 1, 3)))]
     assert done.failed
     assert ("again and again" in done.text) == (times > 1)
+
+
+def test_an_interrupt_while_the_last_snapshot_is_taken_harms_no_later_action(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    snapshots, recorded = Snapshots(root, tmp_path / "snapshots"), Recorded()
+    spans = SnapshotSpans(workspace(root, tmp_path), recorded)
+
+    async def act() -> None:
+        await spans.begin(Span(), snapshots)
+        (root / "a.py").write_text("half\n")
+        with snapshots._turn:  # as if the snapshot took long
+            await spans.end_interrupted(snapshots)
+            action = asyncio.create_task(spans.begin(Span(), snapshots))
+            await asyncio.sleep(0.05)
+            action.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await action
+        await spans.begin(Span(), snapshots)
+
+    asyncio.run(act())
+    assert recorded.lines == ["snapshot before", "snapshot after"]
+    snapshots.close()
