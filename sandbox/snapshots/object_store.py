@@ -27,6 +27,9 @@ EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 # A user waits for snapshots, and they are short-lived: speed matters more than the last bytes.
 _COMPRESSION = 1
 
+_LENT_TOGETHER = 200
+"""Blobs of the other repository that are in memory at a time: another branch may replace most files."""
+
 # The files by which git recognizes a repository, so that ordinary git commands can read the store.
 _SKELETON = {
     "HEAD": "ref: refs/heads/none\n",
@@ -112,11 +115,11 @@ class Store:
 
     def adopt(self, names: Sequence[str]) -> None:
         """Store those of the blobs that only the other repository has so far."""
-        for name, content in self._lend(
-            [name for name in dict.fromkeys(names) if not self.has(name)]
-        ).items():
-            if compute_object_id("blob", content) == name:
-                self.write("blob", content)
+        missing = [name for name in dict.fromkeys(names) if not self.has(name)]
+        for start in range(0, len(missing), _LENT_TOGETHER):
+            for name, content in self._lend(missing[start : start + _LENT_TOGETHER]).items():
+                if compute_object_id("blob", content) == name:
+                    self.write("blob", content)
 
     def read(self, name: str) -> bytes:
         """Return the content of an object. Raises LostObjectError when it is missing or damaged."""

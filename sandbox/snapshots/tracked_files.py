@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,18 +80,25 @@ class GitObjects:
             content = read_regular_file(place, _LARGEST) or b""
         except (OSError, UnsafeFileError):  # there is none, or one of over a gigabyte
             return NOTHING
+        settings = read_core_settings(self._root, folders[1])
+        if settings.get("extensions.objectformat", "sha1") != "sha1":  # ids of another length
+            return NOTHING
         inner = os.path.relpath(os.path.realpath(self._root), os.path.realpath(repository))
         prefix = b"" if inner == "." else os.fsencode(inner) + b"/"
         clean: dict[str, str] = {}
         others: dict[str, str] = {}
-        for name, entry, blob in _iterate_entries(content):
+        try:
+            entries = _list_entries(content)
+        except (struct.error, ValueError, IndexError):  # damaged: git says so elsewhere
+            return NOTHING
+        for name, entry, blob in entries:
             path = os.fsdecode(name[len(prefix) :])
             signature = files.get(path) if name.startswith(prefix) else None
             if signature is None or stat.S_IFMT(signature[0]) != stat.S_IFMT(entry[6]):
                 continue
             is_same = _is_same(entry, signature) and signature[2] < written
             (clean if is_same else others)[path] = blob.hex()
-        words = self._find_conversions(repository, folders[1], files)
+        words = self._find_conversions(repository, folders[1], settings, files)
         if words:
             sizes = {} if words & _OPAQUE else self._read_sizes(clean.values())
             differing = [path for path, blob in clean.items() if sizes.get(blob) != files[path][1]]
@@ -105,7 +112,9 @@ class GitObjects:
         output = self._ask_git("cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode())
         found, start = {}, 0
         for name in names:
-            end = output.index(b"\n", start)
+            end = output.find(b"\n", start)
+            if end < 0:  # git refuses to read the repository
+                break
             head = output[start:end].split(b" ")
             start = end + 1
             if len(head) == 3:
@@ -120,9 +129,10 @@ class GitObjects:
         parts = (line.split(" ") for line in lines)
         return {each[0]: int(each[2]) for each in parts if len(each) == 3}
 
-    def _find_conversions(self, repository: Path, shared: Path, files: Iterable[str]) -> set[str]:
+    def _find_conversions(
+        self, repository: Path, shared: Path, settings: Mapping[str, str], files: Iterable[str]
+    ) -> set[str]:
         """Return the names of the conversions between blobs and files that may apply to some file."""
-        settings = read_core_settings(self._root, shared)
         root = Path(os.path.realpath(self._root))
         places = [self._root / path for path in files if path.endswith(_ATTRIBUTES)]
         places += [each / _ATTRIBUTES for each in root.parents if each.is_relative_to(repository.resolve())]
@@ -148,13 +158,13 @@ class GitObjects:
 _ATTRIBUTES = ".gitattributes"
 
 
-def _iterate_entries(content: bytes) -> Iterator[tuple[bytes, tuple[int, ...], bytes]]:
-    """Yield name, facts and blob of each plain entry of an index; nothing for one that is split or of a newer kind."""
+def _list_entries(content: bytes) -> list[tuple[bytes, tuple[int, ...], bytes]]:
+    """Return name, facts and blob of each plain entry of an index; none for one that is split or of a newer kind."""
     if len(content) < _HEADER.size:
-        return
+        return []
     mark, version, number = _HEADER.unpack_from(content)
     if mark != b"DIRC" or version not in (2, 3, 4):
-        return
+        return []
     at, name = _HEADER.size, b""
     unpack, size, find = _ENTRY.unpack_from, _ENTRY.size, content.index
     found = []
@@ -172,9 +182,8 @@ def _iterate_entries(content: bytes) -> Iterator[tuple[bytes, tuple[int, ...], b
             at += (end - at) // 8 * 8 + 8  # NUL bytes up to a multiple of eight
         if not flags & _STAGE and facts[6] != _FOLDER:
             found.append((name, tuple(facts), blob))
-    if content[at : at + 4] == b"link":  # the rest of the entries is in another file
-        return
-    yield from found
+    # Of a split index, the rest of the entries is in another file.
+    return [] if content[at : at + 4] == b"link" else found
 
 
 _FOLDER = 0o40000

@@ -50,7 +50,7 @@ def _list_outer_folders(root: Path, repository: Path) -> list[str]:
 
 
 def read_core_settings(root: Path, shared: Path) -> dict[str, str]:
-    """Return git's settings of ignored and converted files in this repository, by key.
+    """Return git's settings of ignored and converted files in this repository, and its format of ids, by key.
 
     Cached while its configuration is the same.
     """
@@ -59,7 +59,7 @@ def read_core_settings(root: Path, shared: Path) -> dict[str, str]:
     configs += [Path(named)] if (named := os.environ.get("GIT_CONFIG_GLOBAL")) else []
 
     def ask_git() -> tuple[dict[str, str], list[str]]:
-        keys = r"^core\.(excludesfile|ignorecase|attributesfile|autocrlf)$"
+        keys = r"^(core\.(excludesfile|ignorecase|attributesfile|autocrlf)|extensions\.objectformat)$"
         asked = ("config", "-z", "--type=path", "--get-regexp", keys)
         done = GitRunner(root, {**os.environ, "LC_ALL": "C"}, workspace=root).run(*asked)
         pairs = (field.partition("\n") for field in done.split_fields())

@@ -11,6 +11,7 @@ import pytest
 from sandbox.errors import UserError
 from sandbox.snapshots.coverage import folder_walk
 from sandbox.snapshots.object_store import compute_object_id
+from sandbox.snapshots.tracked_files import NOTHING, GitObjects
 from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.repo import Repo
 
@@ -127,3 +128,15 @@ def test_only_files_that_git_has_not_count_against_the_limit(
         snapshots.take()
     assert "add the files to git" in refusal.value.hint
     snapshots.close()
+
+
+@pytest.mark.parametrize("damage", ["ids of another length", "cut short"])
+def test_files_are_copied_where_the_index_is_not_read(tmp_path: Path, damage: str) -> None:
+    repo = Repo(tmp_path / "repo", init=False)
+    repo.git("init", "-q", *(("--object-format=sha256",) if damage != "cut short" else ()))
+    commit_aged(repo, {f"{name}.py": f"{name}\n".encode() for name in ("a", "b", "c", "d")})
+    if damage == "cut short":
+        index = repo.root / ".git/index"
+        index.write_bytes(index.read_bytes()[:100])
+    files = {path.name: sign for path in repo.root.iterdir() if (sign := folder_walk.read_signature(path))}
+    assert GitObjects(repo.root).read_tracked(files) == NOTHING
