@@ -202,11 +202,13 @@ class Snapshots:
     def close(self) -> None:
         """Let other processes prune the store; the knowledge of the workspace is cached for the next one."""
         if self._turn.acquire(timeout=0.2):  # else an interrupted thread is at work, and the process ends
-            if self._news:
-                self._save_cache()
-            self._store.close()
-            self._reset()
-            self._turn.release()
+            try:
+                if self._news:
+                    self._save_cache()
+                self._store.close()
+                self._reset()
+            finally:
+                self._turn.release()
 
     def _write_narrowed(self, before: str, after: str, written: Mapping[str, bytes | None]) -> str:
         old, new = View.load(self._store, before), View.load(self._store, after)
