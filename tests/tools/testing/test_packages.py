@@ -43,7 +43,9 @@ MAVEN = {
     "core/pom.xml": "<project><artifactId>core</artifactId><modules><module>deep</module></modules></project>",
     "core/deep/pom.xml": "<project><artifactId>deep</artifactId></project>",
     "tool/pom.xml": "<project><artifactId>tool</artifactId></project>",
-    "child/pom.xml": "<project><parent>\n  <artifactId>core</artifactId>\n</parent>\n<artifactId>child</artifactId></project>",
+    "child/pom.xml": (
+        "<project><parent>\n <artifactId>core</artifactId></parent><artifactId>child</artifactId></project>"
+    ),
 }
 GRADLE = {
     "settings.gradle": "rootProject.name = 'r'\ninclude ':app', ':libs:core'\n",
