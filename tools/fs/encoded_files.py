@@ -1,4 +1,4 @@
-"""Files that are not UTF-8, for searches: which ones there are, by encoding, and the text of their lines."""
+"""Files that are not UTF-8, for searches: which ones there are, by encoding."""
 
 from __future__ import annotations
 
@@ -21,11 +21,6 @@ _LABELS = {"latin-1": "windows-1252", "iso8859-1": "windows-1252", "cp932": "shi
 """Names that ripgrep has (encoding.spec.whatwg.org) for codecs of Python."""
 
 
-def decode_line(at: Workspace, path: str, line: bytes) -> str:
-    """Return a line of a file as its text."""
-    return line.decode(_find_encoding(at, path) or "utf-8", "replace")
-
-
 async def group_by_label(at: Workspace, scope: Sequence[str], where: Sequence[str]) -> dict[str, list[str]]:
     """Return the files that are not UTF-8, by the name that ripgrep has for their encoding."""
     run = Ripgrep(at.root, "--files-with-matches", *scope, f"--regexp={NOT_UTF8}", "--", *where)
@@ -33,12 +28,12 @@ async def group_by_label(at: Workspace, scope: Sequence[str], where: Sequence[st
     async with aclosing(run.stream_lines()) as lines:
         paths = [os.fsdecode(line) async for line in lines]
     for path in sorted(paths)[:_MOST_FILES]:
-        if name := await asyncio.to_thread(_find_encoding, at, path):
+        if name := await asyncio.to_thread(find_encoding, at, path):
             found.setdefault(_get_label(name), []).append(path)
     return found
 
 
-def _find_encoding(at: Workspace, path: str) -> str:
+def find_encoding(at: Workspace, path: str) -> str:
     """Return the codec of a file, "" if it is UTF-8, binary, too large or gone."""
     try:
         if at.files.get_size(path) > _LARGEST:

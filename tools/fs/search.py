@@ -152,15 +152,25 @@ class Hits:
 async def _search_content(at: Workspace, scope: Sequence[str], pattern: str, *where: str) -> Hits:
     """Search all files, each in its own encoding if the pattern has letters that are not the same in all."""
     hits = await _search_utf8(at, scope, pattern, *where)
-    if not pattern.isascii():
-        from tools.fs.encoded_files import group_by_label
+    if pattern.isascii():
+        return hits
+    from tools.fs.encoded_files import group_by_label
 
-        for label, paths in (await group_by_label(at, scope, [*map(_to_path_argument, where)])).items():
-            options = (*scope, f"--encoding={label}", f"--regexp={pattern}")
-            found, _ = await _run_search(at, options, *(path.removeprefix("./") for path in paths))
-            for match in found.all_matches:
-                hits.add_match(*match)
-    return hits
+    more: list[Match] = []
+    for label, paths in (await group_by_label(at, scope, [*map(_to_path_argument, where)])).items():
+        options = (*scope, f"--encoding={label}", f"--regexp={pattern}")
+        found, _ = await _run_search(at, options, *(path.removeprefix("./") for path in paths))
+        more += found.all_matches
+    return _merge_matches(hits, more) if more else hits
+
+
+def _merge_matches(hits: Hits, more: Sequence[Match]) -> Hits:
+    """Return hits with more matches, each line once: some are found as UTF-8 and in the file's own encoding."""
+    merged = Hits(interpretation=hits.interpretation, stop_reason=hits.stop_reason)
+    lines = {(each.path, each.line): each for each in (*hits.all_matches, *more)}
+    for place in sorted(lines):
+        merged.add_match(*lines[place])
+    return merged
 
 
 async def _search_utf8(at: Workspace, scope: Sequence[str], pattern: str, *where: str) -> Hits:
@@ -188,6 +198,7 @@ async def _run_search(at: Workspace, arguments: Sequence[str], *where: str) -> t
     run = Ripgrep(at.root, *options, denied=denied)
     path = ""
     begun: set[str] = set()
+    encodings: dict[str, str] = {}
     is_repeated = False
     try:
         async with asyncio.timeout(MAX_SECONDS), aclosing(run.stream_lines()) as lines:
@@ -201,7 +212,11 @@ async def _run_search(at: Workspace, arguments: Sequence[str], *where: str) -> t
                     is_repeated = path in begun  # named, and found in a named folder
                     begun.add(path)
                 elif event["type"] == "match" and not is_repeated:
-                    _add_event(at, hits, path, event["data"])
+                    if "text" not in event["data"]["lines"] and path not in encodings:
+                        from tools.fs.encoded_files import find_encoding
+
+                        encodings[path] = await asyncio.to_thread(find_encoding, at, path)
+                    _add_event(hits, path, event["data"], encodings.get(path, ""))
                 if hits.lines >= MAX_COUNTED:
                     hits.stop_reason = f"stopped after {MAX_COUNTED:,} lines"
                     break
@@ -210,24 +225,19 @@ async def _run_search(at: Workspace, arguments: Sequence[str], *where: str) -> t
     return hits, run.problem
 
 
-def _add_event(at: Workspace, hits: Hits, path: str, data: dict[str, Any]) -> None:
+def _add_event(hits: Hits, path: str, data: dict[str, Any], encoding: str) -> None:
     """Add a match; one over several lines is shown by its first."""
-    text = _decode_text(data["lines"], at, path)
+    text = _decode_text(data["lines"], encoding)
     hits.add_match(path, data["line_number"] or 0, text.split("\n", 1)[0])
 
 
-def _decode_text(value: dict[str, str], at: Workspace | None = None, path: str = "") -> str:
-    """Decode ripgrep's text, which is base64 where it is not UTF-8. path: of the file that it is a line of"""
+def _decode_text(value: dict[str, str], encoding: str = "") -> str:
+    """Decode ripgrep's text, which is base64 where it is not UTF-8. encoding: of the file, "" for UTF-8"""
     if "text" in value:
         return value["text"]
     import base64
 
-    content = base64.b64decode(value["bytes"])
-    if at is None:
-        return content.decode("utf-8", "replace")
-    from tools.fs.encoded_files import decode_line
-
-    return decode_line(at, path, content)
+    return base64.b64decode(value["bytes"]).decode(encoding or "utf-8", "replace")
 
 
 async def list_file_names(at: Workspace, arguments: Sequence[str], *where: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,22 @@ def test_lines_are_shown_in_the_encoding_of_their_file(tmp_path: Path) -> None:
     found = call(search, at, pattern="= 1").text
     assert "  1: größe = 1" in found
     assert "  1: größe café = 1 \ufffd" in found
+
+
+def test_each_line_of_a_file_in_another_encoding_is_found_once_in_order(tmp_path: Path) -> None:
+    at = workspace(tmp_path, {"a.txt": "größe\nsize\ngröße size\n".encode("latin-1"), "b.txt": "größe\n"})
+    observation = call(search, at, pattern="größe|size")
+    assert [(each.path, each.line) for each in observation.value] == [
+        ("a.txt", 1), ("a.txt", 2), ("a.txt", 3), ("b.txt", 1)
+    ]  # fmt: skip
+
+
+def test_the_encoding_of_a_file_is_found_once_for_all_its_lines(tmp_path: Path) -> None:
+    line = "Straße, Haus und Garten: größer\n".encode("latin-1")
+    at = workspace(tmp_path, {"a.txt": line * 20_000})
+    started = time.monotonic()
+    assert "Straße, Haus" in call(search, at, pattern="Haus").text
+    assert time.monotonic() - started < 10
 
 
 def test_missing_places_and_empty_patterns_are_refused(tmp_path: Path) -> None:
