@@ -185,6 +185,9 @@ EDITS = {
     "a new field": call(
         "edit", path="package.json", old='"scripts"', new='"gitHooks": {"pre-commit": "x"}, "scripts"'
     ),
+    "one behind what only some programs take for the end of a line": call(
+        "write", path="web/package.json", content='{"name": "\u2028", "husky": {"hooks": "x"}}'
+    ),
     "a nested one": call(
         "write", path="web/package.json", content='{"simple-git-hooks": {"pre-commit": "x"}}'
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -50,7 +51,7 @@ def _apply_diff(before: str, path: str, diff: str) -> str | None:
     section = _find_section(path, diff)
     if section is None:
         return None
-    old = before.splitlines(keepends=True)
+    old = _split_lines(before.replace("\r\n", "\n").replace("\r", "\n"))
     new: list[str] = []
     place = 0
     for line in section:
@@ -70,9 +71,14 @@ def _apply_diff(before: str, path: str, diff: str) -> str | None:
 
 def _find_section(path: str, diff: str) -> list[str] | None:
     """Return the hunks of one file, from the first on."""
-    lines = diff.splitlines(keepends=True)
+    lines = _split_lines(diff)
     heads = [at for at in range(len(lines) - 1) if lines[at][:4] == "--- " and lines[at + 1][:4] == "+++ "]
     for number, at in enumerate(heads):
         if lines[at + 1] == f"+++ b/{path}\n":
             return lines[at + 2 : heads[number + 1] if number + 1 < len(heads) else None]
     return None
+
+
+def _split_lines(text: str) -> list[str]:
+    """Return the lines with their ends, as diffs have them: no other character than a newline ends one."""
+    return list(io.StringIO(text, newline="\n"))
