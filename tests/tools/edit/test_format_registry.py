@@ -8,7 +8,7 @@ import pytest
 
 from tests.tools.workspaces import call, put, refused, workspace
 from tools.builtin_tools import load_accepted_tools, load_default_tools
-from tools.core.registry import Toolbox
+from tools.core.registry import ListedTool, Toolbox
 from tools.core.tool_settings import Format
 from tools.edit.edit_tools import apply_patch, edit_several
 from tools.edit.format_registry import FORMATS, WAYS, describe_edit_tool
@@ -102,8 +102,10 @@ def test_write_names_the_tools_that_are_there_beside_it() -> None:
 def test_a_toolbox_finds_what_it_does_not_tell() -> None:
     toolbox = Toolbox(load_default_tools(["replace", "whole"]), load_accepted_tools())
     assert "apply_patch" not in [tool.name for tool in toolbox]
-    assert toolbox.get("apply_patch") is apply_patch
-    assert toolbox.get("edit_several") is edit_several
+    for name, tool in (("apply_patch", apply_patch), ("edit_several", edit_several)):
+        found = toolbox.get(name)
+        assert isinstance(found, ListedTool)
+        assert found.load() is tool
 
 
 def test_several_replacements_are_made_one_after_the_other_or_not_at_all(tmp_path: Path) -> None:
