@@ -67,15 +67,14 @@ def _run_blocking(at: Workspace, broker: Broker, commands: Sequence[Sequence[str
                 f"git {argv[1]}: not run: the hook {guard} may refuse it; the user runs this command"
             )
     options = (*(NO_HOOKS if hooks else ()), *_place_options(at, broker))
+    starts_programs = broker.has_filters() or (broker.runs_hooks() and not hooks)
     before = read_git_state(broker)
     texts: list[str] = []
     sent: list[str] = []
     code = 0
     for argv in commands:
-        is_remote = argv[1] in _NETWORK
-        output = broker.run_trusted(
-            *options, *argv[1:], confined=not (is_remote or (broker.runs_hooks() and not hooks))
-        )
+        is_confined = argv[1] not in _NETWORK and not starts_programs
+        output = broker.run_trusted(*options, *argv[1:], confined=is_confined)
         texts += [output.stdout.decode("utf-8", "replace"), output.stderr]
         code = output.returncode
         if code:

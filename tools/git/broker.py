@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
 from sandbox.errors import Fault, UserError
 from sandbox.fs.repository import find_common_dir, find_git_dir, find_root
@@ -25,14 +24,11 @@ from sandbox.helpers.git_runner import (
     GitTimeout,
     strip_git_variables,
 )
-from sandbox.helpers.own_programs import require_own_program
 from sandbox.policy.foreign_stores import list_foreign_stores, refuse_foreign_stores
 from sandbox.policy.trust import Definition, Trusts, trust_nothing
 from tools.core.action import ToolFailure
 from tools.git import repository_programs, verified_hooks
-
-if TYPE_CHECKING:
-    from git import Git
+from tools.git.gitpython_start import prepare_gitpython
 
 T = TypeVar("T")
 
@@ -62,7 +58,7 @@ class Broker:
         environment = strip_git_variables(_KEPT) | {"LC_ALL": "C", "LANGUAGE": "C"}
         environment["GIT_CEILING_DIRECTORIES"] = str(root.parent)
         self._runner = GitRunner(
-            root, environment, workspace=root, own_filters=True, prepare=_prepare_gitpython
+            root, environment, workspace=root, own_filters=True, prepare=prepare_gitpython
         )
 
     @classmethod
@@ -186,6 +182,10 @@ class Broker:
             each.kind == "hook" for each in self.program_definitions
         )
 
+    def has_filters(self) -> bool:
+        """Return whether files pass through filters here, which may need the network or the user's folders."""
+        return self._runner.has_filters(self._replacement_variables)
+
     def list_unverified_hooks(self) -> list[str]:
         """Return the names of active hooks other than those of commits, which are all that trust covers."""
         folder = repository_programs.find_hooks_folder(self)
@@ -292,42 +292,6 @@ def _explain_timeout() -> Iterator[None]:
             f"{error} and was stopped, with all that it had started; "
             "a hook or a filter of this repository may hang."
         ) from None
-
-
-def _prepare_gitpython(
-    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], **_: Any
-) -> Callable[[], subprocess.Popen[bytes]]:
-    # GitPython always starts from our own environment, so what must go is taken away by env(1).
-    dropped = [part for name in os.environ.keys() - env.keys() for part in ("-u", name)]
-    prefix = [require_own_program("env", cwd), *dropped] if dropped else []
-    git = _import_gitpython(argv[0])(str(cwd))
-    return partial(_start_by_gitpython, git, [*prefix, *argv], env)
-
-
-def _start_by_gitpython(git: Git, argv: Sequence[str], env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    started = git.execute(argv, istream=subprocess.PIPE, as_process=True, env=env, start_new_session=True)
-    process: subprocess.Popen[bytes] | None = started.proc
-    if process is None:  # pragma: no cover - GitPython's type allows it, its code does not
-        raise ToolFailure("git could not be started")
-    started.proc = None  # GitPython would signal the process when its own handle is collected
-    return process
-
-
-def _import_gitpython(program: str) -> type[Git]:
-    """Import GitPython's class. The import runs the git that this variable names, else the first on the PATH."""
-    named = os.environ.get(_GIT_OF_GITPYTHON)
-    os.environ[_GIT_OF_GITPYTHON] = program
-    try:
-        from git import Git  # 110 ms: never for a command that does not need it
-    finally:
-        if named is None:
-            del os.environ[_GIT_OF_GITPYTHON]
-        else:
-            os.environ[_GIT_OF_GITPYTHON] = named
-    return Git
-
-
-_GIT_OF_GITPYTHON = "GIT_PYTHON_GIT_EXECUTABLE"
 
 
 @contextmanager

@@ -252,3 +252,20 @@ def test_policy_check_names_every_reason(repo: Repo) -> None:
     reason = next(line for line in result.out.splitlines() if line.strip().startswith("ask:"))
     assert "network" in reason
     assert "--force may lose work" in reason
+
+
+def test_a_filter_of_the_user_runs_as_in_their_own_commands(
+    repo: Repo, tmp_path: Path, isolated: Path
+) -> None:
+    """Such as that of Git LFS, which has the network and folders beside the repository."""
+    kept = tmp_path / "kept"
+    with (isolated / "gitconfig").open("a") as file:
+        file.write(f'[filter "kept"]\n\tsmudge = tee {kept}\n\tclean = cat\n\trequired = true\n')
+    repo.git("switch", "-q", "side")
+    repo.write(".gitattributes", "big.txt filter=kept\n")
+    repo.write("big.txt", "large\n")
+    repo.commit_all("large files")
+    repo.git("switch", "-q", "main")
+    [text] = list_texts(run_lines(repo, SIDE))
+    assert "exit 0" in text
+    assert (repo.read("big.txt"), kept.read_text()) == ("large\n", "large\n")
