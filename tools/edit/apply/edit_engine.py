@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from tools.changes.file_versions import diff_sequences
 from tools.edit.apply.line_endings import Origins, update_origins
 from tools.edit.edit_model import Edit, Hunk, Lines, Replace
 from tools.edit.match.matchers import Rung, Source
@@ -15,7 +16,7 @@ from tools.edit.refusal import EditRefused, format_overlap
 from tools.edit.splicing import TextSplice, merge_splices
 from tools.edit.stage_values import LocatedEdit
 
-__all__ = ["EditRefused", "EditedText", "Place", "edit_text"]
+__all__ = ["EditRefused", "EditedText", "Place", "edit_text", "shift_places"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,3 +224,15 @@ def _shift_place(source: Source, splices: Sequence[TextSplice], place: Place) ->
         if source.line_at(splice.start) + 1 < place.first:
             lines += splice.new.count("\n") - source.text.count("\n", splice.start, splice.end)
     return replace(place, first=place.first + lines, last=place.last + lines) if lines else place
+
+
+def shift_places(places: Sequence[Place], before: str, after: str) -> list[Place]:
+    """Return the places of earlier edits as lines of the text after later ones."""
+    if not places:
+        return []
+    changes = diff_sequences(before.split("\n"), after.split("\n"))
+    carried = []
+    for place in places:
+        shift = next((new - old for _, old, _, new in reversed(changes) if old < place.first), 0)
+        carried.append(replace(place, first=place.first + shift, last=place.last + shift))
+    return carried

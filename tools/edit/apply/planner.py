@@ -13,9 +13,8 @@ from sandbox.fs.dirfd_walk import NotAFile
 from sandbox.fs.text_file import BinaryFile, TextFile, encode_text
 from sandbox.fs.workspace_tree import Tree
 from sandbox.guards.linked_files import explain_forbidden_write
-from tools.changes.file_versions import diff_sequences
 from tools.core.text import format_count
-from tools.edit.apply.edit_engine import EditRefused, Place, edit_text
+from tools.edit.apply.edit_engine import EditRefused, Place, edit_text, shift_places
 from tools.edit.apply.edit_plan import ChangeRefused, PlannedFile, PlanRefused, Problem
 from tools.edit.apply.line_endings import Origins, create_origins
 from tools.edit.apply.path_variants import list_path_variants, normalize_path
@@ -190,7 +189,7 @@ class _Planner:
             made = refusal.already and all(self._is_already_applied(text, each, path) for each in edits)
             raise ChangeRefused(Problem(path=path, text=number + str(refusal), already=made)) from None
         new = [replace(place, edit=place.edit + state.edits) for place in result.places]
-        state.places = [*_shift_places(state.places, text, result.text), *new]
+        state.places = [*shift_places(state.places, text, result.text), *new]
         state.edits += len(edits)
         state.text, state.origins = result.text, result.origins
 
@@ -396,15 +395,3 @@ def _strip_carriage_returns(edits: Sequence[Edit], file: TextFile | None) -> Seq
         else each
         for each in edits
     ]
-
-
-def _shift_places(places: Sequence[Place], before: str, after: str) -> list[Place]:
-    """Return the places of earlier edits as lines of the text after later ones."""
-    if not places:
-        return []
-    changes = diff_sequences(before.split("\n"), after.split("\n"))
-    carried = []
-    for place in places:
-        shift = next((new - old for _, old, _, new in reversed(changes) if old < place.first), 0)
-        carried.append(replace(place, first=place.first + shift, last=place.last + shift))
-    return carried
