@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from sandbox.guards.self_run_table import HARMLESS_FOLDERS, HOOKS, TABLE, UNKNOWN
@@ -96,10 +97,16 @@ def _index_inside() -> dict[str, re.Pattern[str]]:
 
 
 _INSIDE = _index_inside()
-_FOLDED_INSIDE = {
-    folder.casefold(): re.compile(pattern.pattern, re.DOTALL | re.IGNORECASE)
-    for folder, pattern in _INSIDE.items()
-}
+
+
+@cache
+def _fold_inside() -> dict[str, re.Pattern[str]]:
+    """Return the entries of folders in any case: only edits are compared so, and compiling takes milliseconds."""
+    return {
+        folder.casefold(): re.compile(pattern.pattern, re.DOTALL | re.IGNORECASE)
+        for folder, pattern in _INSIDE.items()
+    }
+
 
 INSIDE_FILES = tuple(dict.fromkeys(path for row in SELF_RUN for path in row.inside if "*" not in path))
 INSIDE_FOLDERS = tuple(_INSIDE)
@@ -126,7 +133,8 @@ def find_self_run_part(parts: Sequence[str]) -> str:
         is_last = at == len(folded) - 1
         if name in _FOLDED_FOLDERS or (is_last and (name in _FOLDED or _WILD.fullmatch(name))):
             return parts[at]
-        if at and folded[at - 1] in _FOLDED_INSIDE and _FOLDED_INSIDE[folded[at - 1]].fullmatch(name):
+        inside = _fold_inside().get(folded[at - 1]) if at else None
+        if inside is not None and inside.fullmatch(name):
             return f"{parts[at - 1]}/{parts[at]}"
         if at and is_unknown_setting(name, folded[at - 1]):
             return f"{parts[at - 1]}/{parts[at]}"
