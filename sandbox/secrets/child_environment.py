@@ -51,10 +51,6 @@ FLUTTER_ROOT NIX_PATH NIX_PROFILES PKG_CONFIG_PATH CMAKE_PREFIX_PATH
 PASSED_ON = frozenset(_NAMES.split())
 """Names only: any other variable is withheld, however harmless it sounds."""
 
-_FOLDER_ENDINGS = ("_HOME", "_ROOT", "_DIR", "_PREFIX", "_ENV", "GOPATH")
-FOLDER_VARIABLES = tuple(name for name in sorted(PASSED_ON) if name.endswith(_FOLDER_ENDINGS))
-"""Variables whose value is a folder that a project's commands read."""
-
 _IN_HOME = """
 .ssh .gnupg .password-store .aws .azure .kube .docker .terraform.d .oci .fly .minikube
 .config/gcloud .config/gh .config/hub .config/glab-cli .config/op .config/rclone .config/doctl .config/patchwright
