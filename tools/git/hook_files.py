@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,11 +70,11 @@ def list_hook_files(root: Path, hooks: Sequence[bytes]) -> list[HookFile]:
     names, manifests = _find_files(root)
     found: dict[str, bytes] = {}
     texts = list(hooks)
-    waiting = [*names]
+    waiting = deque(names)
     for text in hooks:
         waiting += _list_named_files(root, root, text)
     while waiting and len(found) < MOST_FILES:
-        name = waiting.pop(0)
+        name = waiting.popleft()
         if name in found or (content := _read(root, name)) is None:
             continue
         found[name] = content
@@ -104,9 +105,9 @@ def _find_files(root: Path) -> tuple[list[str], list[str]]:
     """Return the files of managers at any depth, and the manifests, nearest first."""
     names: list[str] = []
     manifests: list[str] = []
-    waiting, number = [("", False)], 0
+    waiting, number = deque([("", False)]), 0
     while waiting and number < _MOST_FOLDERS:
-        folder, is_inside = waiting.pop(0)
+        folder, is_inside = waiting.popleft()
         number += 1
         own = folder.rpartition("/")[2]
         try:

@@ -78,6 +78,8 @@ def find_second_checkout(broker: Broker, ref: str) -> str:
 
 def find_marked_paths(broker: Broker, paths: Sequence[str]) -> dict[str, str]:
     """Return the paths whose changes git itself would not commit by the marks of the user's index, and why."""
+    if not paths:
+        return {}
     named = paths if len(paths) <= _MOST_PATHS else ()
     output = broker.run(LITERAL, "ls-files", "-v", "-z", "--", *named)
     marks = {line[2:]: _MARKS.get(line[0], "") for line in output.split_fields()}
