@@ -199,9 +199,7 @@ class Gateway:
             await self._spans.cover_writes(effect.paths, self.snapshots)
         if effect.kind not in ("none", "read") and span is not None and self.snapshots is not None:
             await self._spans.begin(span, self.snapshots)
-        if command is not None and self._writes_git(
-            action, command
-        ):  # what git changes is not the session's work
+        if command is not None and self._writes_git(action, command):  # git's changes are not the session's
             return await tool.run(**arguments, at=self.workspace)
         if self.snapshots is not None and (effect.argv or (tool.is_tracked and effect.kind == "write")):
             return await self._run_tracked(tool, arguments, self.snapshots, span)
