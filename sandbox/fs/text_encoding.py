@@ -92,7 +92,7 @@ _DECLARATIONS = (
     _Declaration(re.compile(rb"(?:[^\n]*\n)?[^\n]*-\*-[^\n]*\bcoding:[ \t]*" + _NAME)),
     _Declaration(re.compile(rb"(?:[^\n]*\n)?[^\n]*\bvim?:[^\n]*\b(?:fileencoding|fenc)=" + _NAME)),
     _Declaration(re.compile(rb"""<\?xml\s[^>]*?\bencoding\s*=\s*["']""" + _NAME)),
-    _Declaration(re.compile(rb"""(?is)\s*<.*?<meta\b[^>]*?\bcharset\s*=\s*["']?""" + _NAME), is_web=True),
+    _Declaration(re.compile(rb"""(?is)\s*(?=<).*?<meta\b[^>]*?\bcharset\s*=\s*["']?""" + _NAME), is_web=True),
     _Declaration(re.compile(rb'@charset "' + _NAME + rb'";'), is_web=True),
     _Declaration(re.compile(rb"(?s)\s*[%\\].*?\\usepackage\[" + _NAME + rb"\]\{inputenc\}")),
     _Declaration(re.compile(rb'(?s)(?:#[^\n]*\n|\s)*msgid "".*?"Content-Type: text/plain; charset=' + _NAME)),

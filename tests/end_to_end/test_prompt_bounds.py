@@ -195,3 +195,43 @@ def test_a_change_that_was_not_made_is_not_achieved(
 def test_an_answer_is_no_missing_change(repo: Repo, prompt: str, turns: list[dict[str, Any]]) -> None:
     result = play(repo, prompt, *turns)
     assert result.code == 0, result.err
+
+
+UNCHANGED = [  # the files are as before, whatever the commands were
+    ("make f return 2", "sed -i 's/return 9/return 2/' a.py"),
+    ("make f return 2", "touch a.py"),
+    ("rename f to g", "cp a.py b && mv b a.py"),
+]
+
+
+@pytest.mark.parametrize(("prompt", "command"), UNCHANGED)
+def test_a_command_that_leaves_the_files_as_they_were_is_no_change(
+    repo: Repo, prompt: str, command: str
+) -> None:
+    result = play(repo, prompt, {"calls": [call("shell", command=command)]}, {"text": "Done."})
+    assert (result.code, count_commits(repo)) == (13, 0), result.err
+    assert "no file was changed" in result.err
+
+
+def test_an_edit_that_is_reverted_is_no_change(repo: Repo) -> None:
+    back = call("shell", command="sed -i 's/return 2/return 1/' a.py")
+    result = play(repo, "make f return 2", {"calls": EDIT}, {"calls": [back]}, {"text": "Done."})
+    assert (result.code, count_commits(repo)) == (13, 0), result.err
+
+
+ELSEWHERE = [
+    ("generate the tables into out/", call("python", code="open('out/t', 'w').write('x')")),
+    ("generate the tables into out/", call("shell", command="python3 -c \"open('out/t', 'w').write('x')\"")),
+    ("delete the stale file out/old", call("shell", command="rm out/old")),
+    ("create a folder docs", call("shell", command="mkdir docs")),
+]
+
+
+@pytest.mark.parametrize(("prompt", "action"), ELSEWHERE)
+def test_a_change_of_what_git_does_not_track_is_a_change(
+    repo: Repo, prompt: str, action: dict[str, object]
+) -> None:
+    repo.write(".gitignore", "out/\n")
+    repo.write("out/old", "x\n")
+    result = play(repo, prompt, {"calls": [action]}, {"text": "Done."})
+    assert result.code == 0, result.err

@@ -31,6 +31,9 @@ class TurnTrace:
     _paths: dict[str, list[str]] = field(default_factory=dict)
     _ran: list[str] = field(default_factory=list)
     _effects: dict[str, str] = field(default_factory=dict)
+    _began: float = 0.0
+    _has_executed: bool = False
+    _has_changed_service: bool = False
 
     def handle_event(self, event: Event) -> None:
         """Process an event as it is logged, or one of a resumed turn."""
@@ -40,6 +43,7 @@ class TurnTrace:
                 self.failed.clear()
                 self._effects.clear()
                 self.has_edited = self.ran_since = self.has_tried = self.has_looked = False
+                self._began, self._has_executed, self._has_changed_service = event.time, False, False
                 for each in (self._commands, self._written, self._paths, self._ran):
                     each.clear()
             case MessageEvent():
@@ -53,19 +57,13 @@ class TurnTrace:
 
     def has_other_effect(self, workspace: Workspace) -> bool:
         """Return whether it changed something that is no tracked file: an ignored one, one outside, a branch."""
-        if any(path not in workspace.changes for path in self._written):
+        if self._has_changed_service or any(path not in workspace.changes for path in self._written):
             return True
-        if not self._ran:
+        if not self._has_executed:
             return False
-        from sandbox.policy.decision import SCRATCH
-        from sandbox.policy.shell import judge_command_line
+        from agent.verify.gaming.other_effects import has_ignored_changes, have_other_effect
 
-        return any(
-            effect.kind in ("git", "network", "destructive")
-            or (effect.kind == "write" and not all(path.startswith(SCRATCH) for path in effect.paths))
-            for line in self._ran
-            for effect in judge_command_line(line, root=workspace.root).effects
-        )
+        return have_other_effect(self._ran, workspace) or has_ignored_changes(workspace, self._began)
 
     def _handle_observation(self, event: ObservationEvent) -> None:
         effect = self._effects.pop(event.call, "")
@@ -83,10 +81,15 @@ class TurnTrace:
         if event.data.get("denied"):
             return
         self.has_looked |= effect in ("read", "execute") and not event.failed
-        if not event.failed and effect == "write":
+        if not event.failed and effect == "write" and not command:
             self._written += paths
-        elif not event.failed and command and not event.data.get("exit"):
-            self._ran.append(command)
+        elif not event.failed and not event.data.get("exit"):
+            self._has_executed |= bool(command) or effect in ("execute", "unknown")
+            self._ran += [command] if command else []
+        if not event.failed and effect == "mcp":
+            from agent.verify.gaming.other_effects import changes_service
+
+            self._has_changed_service |= changes_service(event.tool)
         if effect == "write":
             self.has_edited, self.ran_since = True, False
         elif effect == "execute":

@@ -19,6 +19,7 @@ DECLARED: Mapping[str, tuple[str, str, str, Mapping[str, str]]] = {  # name → 
     "second line": ("a.rb", "koi8-r", "#!/usr/bin/ruby\n# encoding: koi8-r\ns = 'привет'\nx = 1\n", {}),
     "xml": ("a.xml", "iso8859-2", '<?xml version="1.0" encoding="ISO-8859-2"?>\n<a>Zażółć</a>\nx = 1\n', {}),
     "html": ("a.html", "cp1252", '<html><meta charset="iso-8859-1">\n<p>5 €</p>\nx = 1\n', {}),
+    "template": ("a.php", "cp1252", '<meta charset="latin1">\n<p>5 €</p>\nx = 1\n', {}),
     "css": ("a.css", "cp1252", '@charset "windows-1252";\na::after { content: "é"; }\nx = 1\n', {}),
     "vim": ("a.c", "cp932", "/* vim: set fileencoding=shift_jis : */\n/* テスト */\nx = 1\n", {}),
     "gettext": (
