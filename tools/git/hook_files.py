@@ -20,6 +20,7 @@ from sandbox.fs.untrusted_file import read_workspace_file
 from sandbox.guards.hook_fields import is_manifest, read_hook_fields
 from sandbox.guards.self_run_files import HOOK_FOLDERS, is_hook_file
 from sandbox.guards.workspace_inventory import SKIPPED
+from tools.git.hook_words import drop_inspected_words
 
 MOST_FILES = 3_000
 """Files that are compared with the trusted ones; a repository with more has them named by its own hooks."""
@@ -130,7 +131,7 @@ def _list_named_files(root: Path, folder: Path, content: bytes) -> Iterator[str]
     """Yield the files of the work tree that a file names, relative to its folder or to the top."""
     if b"\0" in content[:1000]:  # a program
         return
-    text = content.decode("utf-8", "replace")[:_LONGEST_TEXT]
+    text = drop_inspected_words(content.decode("utf-8", "replace")[:_LONGEST_TEXT])
     words = dict.fromkeys(each for each in _WORD.findall(text) if "/" in each or "." in each[1:])
     words |= {match.replace(".", "/"): None for match in _MODULE.findall(text)}
     words |= {f"{match.replace('.', '/')}/__main__.py": None for match in _MODULE.findall(text)}
