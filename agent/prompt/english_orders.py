@@ -124,12 +124,31 @@ _PRODUCT = re.compile(
     r"(?:write|create|make|generate|build|draft|give|prepare|convert|translate|i (?:want|need) an?"
     r"|want an?)\b[^.?!\n]{0,40}?\b(?:summary|explanation"
     r"|report|list|plan|overview|poem|haiku|story|joke|description|answer|e-?mail|letter|review|comparison"
-    r"|essay|reply"
+    r"|essay|reply|table of|mental model|diagram|sketch"
     r"|release notes|commit message|pr description|proposal|analysis|estimate|sentence|paragraph|miles"
     r"|text)\b",
     re.IGNORECASE,
 )
 """What is written as an answer, unless a file is named for it."""
+_NO_WORK = re.compile(
+    r"(?:move on|add up|write down|put (?:simply|differently|yourself)|set aside|turn (?:by|to)\b"
+    r"|update (?:me|us)\b|mark my|keep in mind"
+    r"|(?:use|run|make use of|put)\b[^.?!\n]{0,60}?\bto (?:find|explain|show|list|tell|look|search|check|see|count"
+    r"|describe|summari[sz]e|determine|analy[sz]e|answer|understand|explore|inspect|verify|compare)\b"
+    r"|use\b[^.?!\n]{0,30}\b(?:words|bullet points|sentences?|english|language|judge?ment)\b"
+    r"|mark\b[^.?!\n]{0,40}\b(?:where|which)\b|complete (?:this|the|my) (?:sentence|thought|phrase)"
+    r"|translate\s+(?:to|into)\b"
+    r"|(?:translate|convert)\s+(?:this|that|the)\s+(?:error|message|sentence|text|word|phrase|following|output)\b"
+    r"|return (?:only |just )?(?:an? |the )?(?:list|json|table|names?|yes|number|count|answer|result|files)\b)",
+    re.IGNORECASE,
+)
+"""What begins as work on files does, and asks for an answer, unless a file is named for it."""
+_BUILD = re.compile(
+    r"build (?:it|(?:the|this|our|my) (?:project|app\w*|package|image|binary|binaries|wheel|docs?|documentation"
+    r"|container|release|extension|library|site))?\s*(?:again|now|first|please)?$",
+    re.IGNORECASE,
+)
+"""A build leaves what git tracks as it is."""
 _OPENING = re.compile(
     r"(?:add|implement|write|create|build|introduce|refactor|rename|delete|remove|upgrade|update|migrate"
     r"|document"
@@ -151,7 +170,7 @@ _BESIDE = re.compile(
 _INTERROGATIVE = re.compile(
     r"(?:(?:and|but|so|well|ok|okay|hey|hi|please|also|wtf|now)\b[\s,:]*)*"
     r"(?:what(?:'s|s)?|which|who(?:'s|m|se)?|where(?:'s)?|why|how|is|are|am|was|were|does|did|has|can|could"
-    r"|(?:do|have|had)(?!\s+the\s+\w+ing\b)(?=\s+(?:i|you|u|we|they|it|the|this|that|these|those|there|any"
+    r"|(?:do|have|had)(?!\s+the\s+\w+ing\b|\s+(?:it|this|that|so)\s*(?:now|please)?$)(?=\s+(?:i|you|u|we|they|it|the|this|that|these|those|there|any"
     r"|all|some|my|our|your|tests?)\b)"
     r"|when(?=\s+(?:was|were|did|is|are|does|do|will|has|have|should|can)\b)"
     r"|isn't|aren't|doesn't|don't (?:i|you|we|they|the)|didn't|can't|couldn't|shouldn't|won't|wasn't|weren't"
@@ -264,7 +283,7 @@ def _ends_in_work(text: str) -> bool:
 
 def _split_sentences(text: str) -> Iterator[_Sentence]:
     for match in _SENTENCE.finditer(text):
-        sentence = match.group().strip(" \t*#>\"'[]`")
+        sentence = match.group().strip(" \t*#>\"'[]`").lstrip("-•– ")
         if sentence.strip(".!?; "):
             yield _Sentence(sentence.rstrip(".!?; "), "?" in match.group())
 
@@ -344,9 +363,9 @@ def _find_work(text: str) -> Kind | None:
     """Return the kind of work that a part of a sentence orders with its first word, None if it orders none."""
     if _orders_at_start(text):
         return None
-    if _PRODUCT.match(text) and not find_paths(text):
+    if (_PRODUCT.match(text) or _NO_WORK.match(text)) and not find_paths(text):
         return None
-    if _TASK.match(text):
+    if _TASK.match(text) or _BUILD.match(text):
         return "task"
     return "change" if _CHANGE.match(text) else None
 

@@ -89,9 +89,12 @@ GERMAN = Language(
     r"|^bring\w*\b.*\bin ordnung$",
     change=r"^(?:füge?\b|ergänze?|erstell\w*|schreibe?|lösche?|entfern\w*|benenn\w*|ändere?|aktualisier\w*"
     r"|implementier\w*"
-    r"|ersetze?|verschieb\w*|refaktorier\w*|refactore?|baue?|mach\w*|passe? .+ an|erweiter\w*|übersetze?"
-    r"|dokumentier\w*|setze?"
-    r"|lass\b.*\b(?:zurückgeben|werfen|liefern)|verwende|nutze|benutze|extrahier\w*|vereinfach\w*"
+    r"|ersetze?|verschieb\w*|refaktorier\w*|refactore?"
+    r"|baue?(?!\s+(?:es|(?:das|dieses|mein|unser) (?:projekt|paket|programm))\b)"
+    r"|mach\w*(?!\s+(?:weiter|schluss|halt|pause|dir|mir)\b)|passe? .+ an|erweiter\w*|übersetze?"
+    r"|dokumentier\w*|setze?(?!\s+dich\b)"
+    r"|lass\b.*\b(?:zurückgeben|werfen|liefern)"
+    r"|(?:verwende|nutze|benutze)(?!\s+(?:git|grep|rg|einfache|kurze|deine?|die suche)\b)|extrahier\w*|vereinfach\w*"
     r"|optimier\w*|lege?\b.*\ban"
     r"|stelle?\b.*\bum|teile?\b.*\bauf|sorge? dafür|stelle? sicher|gib\b.*\bzurück|bearbeite?"
     r"|modifizier\w*)\b"
@@ -162,7 +165,7 @@ FRENCH = Language(
     r"|remplac(?:e|ez|er)|implément(?:e|ez|er)|déplac(?:e|ez|er)|met(?:s|tez|tre) à jour|refactoris\w+"
     r"|refactor\w*|tradui(?:s|re|sez)"
     r"|documente[rz]?|enlève[rz]?|retire[rz]?|fai(?:s|tes|re) (?:en sorte|que)|assure-toi|rends?"
-    r"|utilise[rz]?|insère[rz]?|optimise[rz]?"
+    r"|utilise[rz]?(?!\s+(?:git|grep|rg|des mots)\b)|insère[rz]?|optimise[rz]?"
     r"|extrai(?:s|re)|simplifie[rz]?|adapte[rz]?|étends|fai(?:s|tes|re) (?:retourner|renvoyer))\b",
     task=r"^(?:commit\w*|pousse[rz]?|install(?:e|ez|er)|lance[rz]?|exécute[rz]?|déploie|fai(?:s|tes"
     r"|re) (?:un )?commit)\b",
@@ -215,7 +218,8 @@ SPANISH = Language(
     r"|borr(?:a|ar|es)|renombr(?:a|ar|es)"
     r"|cambi(?:a|ar|es)|modific(?:a|ar)|modifiques|reemplaz(?:a|ar)|reemplaces|sustitu(?:ye|ir)"
     r"|implement(?:a|ar|es)|muev(?:e|as)|mover"
-    r"|actualiz(?:a|ar)|refactoriz(?:a|ar)|traduc(?:e|ir)|documenta|quita|haz que|usa|utiliza|inserta"
+    r"|actualiz(?:a|ar)|refactoriz(?:a|ar)|traduc(?:e|ir)|documenta|quita|haz que"
+    r"|(?:usa|utiliza)(?!\s+(?:git|grep|rg|palabras)\b)|inserta"
     r"|optimiza|extrae|simplifica|adapta"
     r"|pon|convierte|asegúrate)\b",
     task=r"^(?:haz (?:un )?commit|commit\w*|confirma los cambios|sube|instala|ejecuta|corre|lanza"
