@@ -55,8 +55,8 @@ def drop_inspected_words(text: str) -> str:
 def _list_inspected(reading: ParsedSource) -> Iterator[Word]:
     runs_text = any(map(_may_run_text, reading.commands))
     for command in reading.commands:
-        name, *words = command.words or [None]
-        literal = name.to_literal() if name is not None else None
+        words = command.words[1:]
+        literal = command.words[0].to_literal() if command.words else None
         if literal is None or literal in reading.functions:
             continue
         git = words[0].to_literal() if literal == "git" and words else None
