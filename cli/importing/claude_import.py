@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from cli.importing.foreign_rules import add_rule
-from cli.importing.import_plan import ImportPlan, add_servers, format_toml, read_json
+from cli.importing.import_plan import ImportPlan, add_servers, format_toml, get_names, get_table, read_json
 from cli.settings.settings_files import SERVER_FILE
 from sandbox.policy.rules import PERMISSIONS
 
-_TAKEN = {"permissions", "model", "hooks", "$schema", "mcpServers"}
+_TAKEN = {
+    *("permissions", "model", "hooks", "$schema", "mcpServers", "disableAllHooks", "skillOverrides"),
+    *("allowedMcpServers", "deniedMcpServers", "disabledMcpjsonServers"),
+}
 
 
 def read_claude(root: Path) -> ImportPlan:
@@ -24,7 +30,9 @@ def read_claude(root: Path) -> ImportPlan:
     plan.set_model("model", settings.get("model"), source)
     _add_permissions(plan, settings.get("permissions"), source)
     plan.leave_unknown(settings, _TAKEN, source)
-    if isinstance(settings.get("hooks"), dict):
+    if settings.get("hooks") and settings.get("disableAllHooks", False) is not False:
+        plan.left.append(f"{source}: hooks: they are switched off by `disableAllHooks`")
+    elif isinstance(settings.get("hooks"), dict):
         import json
 
         from agent.extension.hooks.hook_definition import EVENTS
@@ -36,13 +44,14 @@ def read_claude(root: Path) -> ImportPlan:
         text = json.dumps({"hooks": known}, indent=2, ensure_ascii=False)
         plan.files["agent-hooks.json"] = f"{text}\n".encode()
     state = read_json(user / ".claude.json", plan)
-    add_servers(plan, state.get("mcpServers"), "~/.claude.json")
-    projects = state.get("projects")
-    here = projects.get(str(root)) if isinstance(projects, dict) else None
-    add_servers(plan, here.get("mcpServers") if isinstance(here, dict) else None, "~/.claude.json")
-    for name in ("commands", "agents"):
-        plan.add_files(folder / name, name)
-    plan.add_files(folder / "skills", "skills", "")
+    here = get_table(get_table(state, "projects"), str(root))
+    explain_off = _explain_off_servers(settings, get_names(here, "disabledMcpServers"))
+    add_servers(plan, state.get("mcpServers"), "~/.claude.json", explain_off)
+    add_servers(plan, here.get("mcpServers"), "~/.claude.json", explain_off)
+    _name_elsewhere_off(plan, state, str(root))
+    plan.add_files(folder / "commands", "commands")
+    plan.add_files(folder / "agents", "agents", off=_find_off_agents(settings, folder / "agents"))
+    plan.add_files(folder / "skills", "skills", "", _find_off_skills(settings, plan, source))
     if (folder / "CLAUDE.md").is_file():
         plan.left.append(f"{folder / 'CLAUDE.md'}: put what holds for a project into its AGENTS.md")
     servers = (
@@ -53,6 +62,96 @@ def read_claude(root: Path) -> ImportPlan:
             f"{SERVER_FILE} of this project ({', '.join(map(str, servers))}): patchwright import mcp takes its servers"
         )
     return plan
+
+
+def find_off_shared_servers(root: Path, plan: ImportPlan) -> Callable[[str, Mapping[str, Any]], str]:
+    """Return what explains why a server of the project's `.mcp.json` is switched off."""
+    user = Path("~").expanduser()
+    folder = Path(os.environ.get("CLAUDE_CONFIG_DIR") or user / ".claude")
+    settings = read_json(folder / "settings.json", plan)
+    here = get_table(get_table(read_json(user / ".claude.json", plan), "projects"), str(root))
+    off = [*get_names(here, "disabledMcpServers"), *get_names(here, "disabledMcpjsonServers")]
+    for each in (settings, *(read_json(root / name, plan) for name in _PROJECT_SETTINGS)):
+        off += get_names(each, "disabledMcpjsonServers")
+    return _explain_off_servers(settings, off)
+
+
+_PROJECT_SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
+
+
+def _explain_off_servers(
+    settings: Mapping[str, Any], off: list[str]
+) -> Callable[[str, Mapping[str, Any]], str]:
+    """Return what explains why a server is switched off. off: names of servers that are not used in this project"""
+    denied, allowed = settings.get("deniedMcpServers"), settings.get("allowedMcpServers")
+
+    def explain(name: str, entry: Mapping[str, Any]) -> str:
+        if name in off:
+            return "the list of those not used in this project"
+        if any(_matches(rule, name, entry) for rule in denied or ()):
+            return "`deniedMcpServers`"
+        if allowed is not None and not any(_matches(rule, name, entry) for rule in allowed):
+            return "`allowedMcpServers`, which does not name it"
+        return ""
+
+    return explain
+
+
+def _matches(rule: object, name: str, entry: Mapping[str, Any]) -> bool:
+    given = rule if isinstance(rule, dict) else {"serverName": rule}
+    line = [entry.get("command"), *get_names(entry, "args")]
+    url = given.get("serverUrl")
+    return (
+        given.get("serverName") == name
+        or given.get("serverCommand") == line
+        or (isinstance(url, str) and fnmatchcase(str(entry.get("url")), url))
+    )
+
+
+def _name_elsewhere_off(plan: ImportPlan, state: Mapping[str, Any], root: str) -> None:
+    """Name the servers that are taken, and that are switched off in other projects."""
+    for project, each in get_table(state, "projects").items():
+        off = [name for name in get_names(each, "disabledMcpServers") if name in plan.settings.get("mcp", {})]
+        if off and project != root:
+            plan.left.append(
+                f"~/.claude.json: {', '.join(off)} is off in {project}: here a server is on in all projects"
+            )
+
+
+def _find_off_skills(settings: Mapping[str, Any], plan: ImportPlan, source: str) -> dict[str, str]:
+    off = dict.fromkeys(_find_denied(settings, "Skill"), "the permission rule that denies it")
+    for name, state in get_table(settings, "skillOverrides").items():
+        if state == "off":
+            off[name] = "`skillOverrides`"
+        elif state != "on":
+            plan.left.append(f"{source}: skillOverrides: {name}: there is nothing like {state!r} here")
+    return off
+
+
+def _find_off_agents(settings: Mapping[str, Any], folder: Path) -> dict[str, str]:
+    """Return the files of the agents that a permission rule denies; an agent's name need not be its file's."""
+    denied = {*_find_denied(settings, "Agent"), *_find_denied(settings, "Task")}
+    if not denied:
+        return {}
+    from agent.extension.front_matter import BadFrontMatter, split_front_matter
+
+    off = {}
+    for path in folder.glob("*.md"):
+        try:
+            found = split_front_matter(path.read_text("utf-8", "replace"))
+        except (OSError, BadFrontMatter):
+            found = None
+        name = str((found[0] if found is not None else {}).get("name") or path.stem)
+        if denied & {name, path.stem}:
+            off[path.stem] = "the permission rule that denies it"
+    return off
+
+
+def _find_denied(settings: Mapping[str, Any], tool: str) -> list[str]:
+    """Return the names in the deny rules of a tool, such as `Skill(NAME)` and `Skill(NAME *)`."""
+    rules = get_names(settings.get("permissions"), "deny")
+    found = (re.fullmatch(rf"{tool}\(([^()]+?)(?::?\s*\*)?\)", rule.strip()) for rule in rules)
+    return [match[1].strip() for match in found if match is not None]
 
 
 def _add_permissions(plan: ImportPlan, given: Any, source: str) -> None:

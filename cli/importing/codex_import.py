@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.model.effort import EFFORTS
-from cli.importing.import_plan import ImportPlan, add_servers
+from cli.importing.import_plan import ImportPlan, add_servers, get_table
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
 
@@ -27,6 +27,7 @@ _TAKEN = {
     "sandbox_workspace_write",
     "mcp_servers",
     "projects",
+    "skills",
 }
 
 
@@ -59,7 +60,7 @@ def read_codex(root: Path) -> ImportPlan:
     add_servers(plan, settings.get("mcp_servers"), source)
     plan.leave_unknown(settings, _TAKEN, source)
     plan.add_files(folder / "prompts", "commands")
-    plan.add_files(folder / "skills", "skills", "")
+    plan.add_files(folder / "skills", "skills", "", _find_off_skills(settings))
     if (folder / "AGENTS.md").is_file():
         plan.left.append(f"{folder / 'AGENTS.md'}: put what holds for a project into its AGENTS.md")
     return plan
@@ -77,6 +78,17 @@ def _add_provider(
         plan.left.append(f"{source}: the key of {provider!r}: export it as OPENAI_API_KEY")
     else:
         plan.left.append(f"{source}: the model {model!r} of {provider!r}: set `model` to a name of ours")
+
+
+def _find_off_skills(settings: dict[str, Any]) -> dict[str, str]:
+    """Return the folders of skills that are switched off, by their path or name."""
+    entries = get_table(settings, "skills").get("config")
+    off = {}
+    for each in entries if isinstance(entries, list) else ():
+        if isinstance(each, dict) and each.get("enabled", True) is not True:
+            path = Path(str(each.get("path") or each.get("name")))
+            off[path.parent.name if path.name == "SKILL.md" else path.name] = "`skills.config`"
+    return off
 
 
 def _read_toml(path: Path, plan: ImportPlan) -> dict[str, Any]:

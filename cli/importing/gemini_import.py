@@ -3,15 +3,41 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from cli.importing.foreign_rules import add_rule
-from cli.importing.import_plan import ImportPlan, add_servers, read_json
+from cli.importing.import_plan import ImportPlan, add_servers, get_names, get_table, read_json
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
 
-_TAKEN = {"general", "model", "tools", "mcpServers", "ui", "vimMode", "excludeTools", "allowedTools", "theme"}
+_TAKEN = {
+    *(
+        "general",
+        "model",
+        "tools",
+        "mcp",
+        "mcpServers",
+        "ui",
+        "vimMode",
+        "excludeTools",
+        "allowedTools",
+        "theme",
+    ),
+    *("allowMCPServers", "excludeMCPServers", "admin"),
+}
+_KNOWN_BELOW = (
+    ("general", {"vimMode", "defaultApprovalMode"}),
+    ("tools", {"allowed", "exclude"}),
+    ("mcp", {"allowed", "excluded"}),
+    ("admin", {"mcp"}),
+)
+"""Tables of which some fields are taken."""
+
+_SWITCHES = "mcp-server-enablement.json"
+"""File in which `/mcp disable` switches servers off."""
+
 _MODES: dict[str, tuple[str, str]] = {
     "plan": ("mode", "read-only"),
     "auto_edit": ("approval", "auto"),
@@ -25,26 +51,57 @@ def read_gemini(root: Path) -> ImportPlan:
     folder = Path("~/.gemini").expanduser()
     source = str(folder / "settings.json")
     settings = read_json(folder / "settings.json", plan)
-    general, tools = _get_table(settings, "general"), _get_table(settings, "tools")
+    general, tools = get_table(settings, "general"), get_table(settings, "tools")
     model = settings.get("model")
     plan.set_model("model", model.get("name") if isinstance(model, dict) else model, source)
     if general.get("vimMode") or settings.get("vimMode") is True:
         plan.set_value("terminal.editing", "vi")
     if (mode := _MODES.get(str(general.get("defaultApprovalMode")))) is not None:
         plan.set_value(*mode)
-    for each in (*_get_list(tools, "allowed"), *_get_list(settings, "allowedTools")):
+    for each in (*get_names(tools, "allowed"), *get_names(settings, "allowedTools")):
         add_rule(plan, each, "allow", source)
-    for each in (*_get_list(tools, "exclude"), *_get_list(settings, "excludeTools")):
+    for each in (*get_names(tools, "exclude"), *get_names(settings, "excludeTools")):
         add_rule(plan, each, "deny", source)
-    add_servers(plan, settings.get("mcpServers"), source)
+    servers = settings.get("mcpServers")
+    add_servers(plan, servers, source, _explain_off_servers(settings, folder / _SWITCHES, plan))
     plan.leave_unknown(settings, _TAKEN, source)
-    for name, known in (("general", {"vimMode", "defaultApprovalMode"}), ("tools", {"allowed", "exclude"})):
-        plan.leave_unknown(_get_table(settings, name), known, f"{source} {name}")
-    plan.leave_unknown(_get_table(settings, "ui"), set(), f"{source} ui")
+    for name, known in _KNOWN_BELOW:
+        plan.leave_unknown(get_table(settings, name), known, f"{source} {name}")
+    plan.leave_unknown(get_table(settings, "ui"), set(), f"{source} ui")
     _add_commands(plan, folder / "commands")
     if (folder / "GEMINI.md").is_file():
         plan.left.append(f"{folder / 'GEMINI.md'}: put what holds for a project into its AGENTS.md")
     return plan
+
+
+def _explain_off_servers(
+    settings: dict[str, Any], switches: Path, plan: ImportPlan
+) -> Callable[[str, Mapping[str, Any]], str]:
+    """Return what explains why a server is switched off. Names count there without capitals."""
+    mcp, before = settings.get("mcp"), len(plan.left)
+    off = {
+        each.lower().strip()
+        for each in (*get_names(mcp, "excluded"), *get_names(settings, "excludeMCPServers"))
+    }
+    allowed = get_table(settings, "mcp").get("allowed", settings.get("allowMCPServers"))
+    names = {str(each).lower().strip() for each in allowed} if isinstance(allowed, list) else set()
+    table = read_json(switches, plan)
+    has_switches = len(plan.left) == before  # in a file that cannot be read any server may be off
+
+    def explain(name: str, entry: Mapping[str, Any]) -> str:
+        key = name.lower().strip()
+        if get_table(get_table(settings, "admin"), "mcp").get("enabled", True) is not True:
+            return "`admin.mcp.enabled`"
+        if key in off:
+            return "`mcp.excluded`"
+        if allowed and key not in names:
+            return "`mcp.allowed`, which does not name it"
+        if not has_switches:
+            return f"{switches}, perhaps: it cannot be read"
+        state = next((each for given, each in table.items() if given.lower().strip() == key), {})
+        return "" if isinstance(state, dict) and state.get("enabled", True) is True else f"{switches}"
+
+    return explain
 
 
 def _add_commands(plan: ImportPlan, folder: Path) -> None:
@@ -73,13 +130,3 @@ def convert_command(prompt: str, description: str) -> str:
 
     head = f"---\ndescription: {json.dumps(description, ensure_ascii=False)}\n---\n\n" if description else ""
     return f"{head}{text}\n"
-
-
-def _get_table(settings: dict[str, Any], name: str) -> dict[str, Any]:
-    found = settings.get(name)
-    return found if isinstance(found, dict) else {}
-
-
-def _get_list(settings: dict[str, Any], name: str) -> list[str]:
-    found = settings.get(name)
-    return [str(each) for each in found] if isinstance(found, list) else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,11 +63,19 @@ class ImportPlan:
         if unknown := sorted(set(given) - known):
             self.left.append(f"{source}: there is nothing like it here: {', '.join(unknown)}")
 
-    def add_files(self, source: Path, target: str, suffix: str = ".md") -> None:
-        """Take the files below a folder whose names end so; "" takes all. Their programs stay executable."""
+    def add_files(self, source: Path, target: str, suffix: str = ".md", off: Mapping[str, str] = {}) -> None:
+        """Take the files below a folder whose names end so; "" takes all. Their programs stay executable.
+
+        off: name of a file without its ending, or of a folder → what switches it off
+        """
+        for name, reason in off.items():
+            if (source / name).is_dir() or (source / f"{name}{suffix}").is_file():
+                self.left.append(f"{source / name}: it is switched off by {reason}")
         for path in sorted(source.rglob("*")) if source.is_dir() else ():
             name = path.relative_to(source).as_posix()
             if not path.is_file() or not path.name.endswith(suffix) or "/." in f"/{name}":
+                continue
+            if name.split("/")[0].removesuffix(suffix) in off:
                 continue
             try:
                 content = read_regular_file(path, SOURCE)
@@ -77,6 +85,18 @@ class ImportPlan:
             self.files[f"{target}/{name}"] = content or b""
             if path.stat().st_mode & 0o100:
                 self.programs.add(f"{target}/{name}")
+
+
+def get_names(table: object, key: str) -> list[str]:
+    """Return a field of a table that is a list of names, [] if there is none."""
+    found = table.get(key) if isinstance(table, Mapping) else None
+    return [str(each) for each in found] if isinstance(found, list) else []
+
+
+def get_table(table: object, key: str) -> Mapping[str, Any]:
+    """Return a field of a table that is a table, {} if there is none."""
+    found = table.get(key) if isinstance(table, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
 
 
 def read_json(path: Path, plan: ImportPlan) -> dict[str, Any]:
@@ -96,9 +116,17 @@ def read_json(path: Path, plan: ImportPlan) -> dict[str, Any]:
 _SERVER_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-def add_servers(plan: ImportPlan, servers: object, source: str) -> None:
-    """Take MCP servers. Values of their variables and headers are not copied: they may be keys."""
-    from cli.settings.foreign_servers import hide_header_values, read_foreign_server
+def add_servers(
+    plan: ImportPlan,
+    servers: object,
+    source: str,
+    explain_off: Callable[[str, Mapping[str, Any]], str] = lambda name, entry: "",
+) -> None:
+    """Take MCP servers. Values of their variables and headers are not copied: they may be keys.
+
+    explain_off: why a server is switched off elsewhere than in its entry, "" if it is not
+    """
+    from cli.settings.foreign_servers import hide_header_values, list_unused_fields, read_foreign_server
 
     for name, each in servers.items() if isinstance(servers, dict) else ():
         if not _SERVER_NAME.fullmatch(str(name)):
@@ -108,12 +136,19 @@ def add_servers(plan: ImportPlan, servers: object, source: str) -> None:
         if _is_own_server(entry):
             plan.left.append(f"{source}: the MCP server {name!r} is Patchwright itself")
             continue
+        if reason := explain_off(str(name), entry):
+            plan.left.append(f"{source}: the MCP server {name!r}: it is switched off by {reason}")
+            continue
         variables = list(entry["env"]) if isinstance(entry.get("env"), dict) else []
         try:
             setting = read_foreign_server({**entry, "env": {each: f"${each}" for each in variables}})
         except ValueError as error:
             plan.left.append(f"{source}: the MCP server {name!r}: {error}")
             continue
+        if unused := list_unused_fields(entry):
+            plan.left.append(
+                f"{source}: the MCP server {name!r}: there is nothing like it here: {', '.join(unused)}"
+            )
         setting, hidden = hide_header_values(name, setting)
         plan.add_to_table("mcp", str(name), setting)
         if (isinstance(entry.get("command"), str) and variables) or hidden:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from cli.importing.claude_import import find_off_shared_servers
 from cli.importing.import_plan import ImportPlan, add_servers
 from cli.settings.settings_files import SERVER_FILE
 from sandbox.errors import UserError
@@ -24,5 +25,6 @@ def read_mcp(root: Path) -> ImportPlan:
     except (ValueError, RecursionError) as error:
         plan.left.append(f"{SERVER_FILE}: it is no JSON: {error}")
         return plan
-    add_servers(plan, table.get("mcpServers") if isinstance(table, dict) else None, SERVER_FILE)
+    servers = table.get("mcpServers") if isinstance(table, dict) else None
+    add_servers(plan, servers, SERVER_FILE, find_off_shared_servers(root, plan))
     return plan

@@ -12,7 +12,7 @@ from typing import Any
 
 from agent.app_dirs import Home
 from agent.extension.project_trust import describe_untrusted, is_trusted
-from cli.settings.foreign_servers import read_foreign_server
+from cli.settings.foreign_servers import list_unused_fields, read_foreign_server
 from cli.settings.settings_files import SERVER_FILE
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS
@@ -58,9 +58,12 @@ def _read_servers(root: Path, notices: list[str]) -> dict[str, Any]:
             if not name.isascii() or not name.replace("-", "").replace("_", "").isalnum():
                 raise ValueError("its name has other characters than letters, digits, - and _")
             setting = read_foreign_server(entry if isinstance(entry, dict) else {})
-            if isinstance(setting, str) and _is_ours(setting):
+            command = setting if isinstance(setting, str) else setting.get("command")
+            if command and _is_ours(command):
                 raise ValueError("it is Patchwright itself, for other agents")
             found[name] = setting
+            if unused := list_unused_fields(entry):
+                notices.append(f"{SERVER_FILE}: of the MCP server {name!r} is not used: {', '.join(unused)}")
         except ValueError as error:
             notices.append(f"{SERVER_FILE}: the MCP server {name!r} is not used: {error}")
     return found

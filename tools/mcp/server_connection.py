@@ -47,6 +47,7 @@ class McpServer:
         start_seconds: float = START_SECONDS,
         call_seconds: float = CALL_SECONDS,
         sign_ins: Path | None = None,
+        uses_tool: Callable[[str], bool] = lambda name: True,
     ) -> None:
         self.name = name
         self.tools: Sequence[ToolDescription] = ()
@@ -59,6 +60,7 @@ class McpServer:
         self._start_seconds = start_seconds
         self._call_seconds = call_seconds
         self._sign_ins = sign_ins
+        self._uses_tool = uses_tool
         self._link: ServerLink | None = None
         self._starting = asyncio.Lock()
         self._relisting: asyncio.Task[None] | None = None
@@ -88,7 +90,7 @@ class McpServer:
                 async with asyncio.timeout(self._start_seconds):
                     link = self._link = await self._create_link()
                     await link.connect()
-                    self.tools = await link.list_tools(self._start_seconds)
+                    self.tools = await self._list_tools(link)
                 await self._take_other_lists(link)
             except TimeoutError:
                 await self._fail_start(f"it told no tools within {self._start_seconds:g} s")
@@ -142,6 +144,11 @@ class McpServer:
         )
         return link
 
+    async def _list_tools(self, link: ServerLink) -> Sequence[ToolDescription]:
+        """Return the tools of the server that are used. Raises ServerGone."""
+        found = await link.list_tools(self._start_seconds)
+        return [each for each in found if self._uses_tool(each.name)]
+
     async def _take_other_lists(self, link: ServerLink) -> None:
         """Take the lists of resources and prompts; only tools are worth a failure, or a long wait."""
         with suppress(ServerGone):
@@ -168,7 +175,7 @@ class McpServer:
         while self._has_changed and (link := self._link) is not None and link.is_alive:
             self._has_changed = False
             with suppress(ServerGone):
-                self.tools = await link.list_tools(self._start_seconds)
+                self.tools = await self._list_tools(link)
                 await self._take_other_lists(link)
             await asyncio.sleep(RELIST_SECONDS)
 

@@ -30,6 +30,7 @@ class McpServerSettings:
     headers: sent with each request to `url`; `$NAME` or `${NAME}` in a value is that variable
     start_timeout: seconds until it has listed its tools
     call_timeout: seconds for one call
+    tools: names of the only tools that are used, None for all; without_tools: of those that are not
     """
 
     __pydantic_config__ = FORBID_UNKNOWN
@@ -39,6 +40,12 @@ class McpServerSettings:
     headers: dict[str, str] = field(default_factory=dict)
     start_timeout: float = START_SECONDS
     call_timeout: float = CALL_SECONDS
+    tools: list[str] | None = None
+    without_tools: list[str] = field(default_factory=list)
+
+    def uses_tool(self, name: str) -> bool:
+        """Return whether a tool of the server is used."""
+        return (self.tools is None or name in self.tools) and name not in self.without_tools
 
 
 ServerSetting = str | McpServerSettings

@@ -53,6 +53,7 @@ class McpServers:
                 start_seconds=entry.start_timeout,
                 call_seconds=entry.call_timeout,
                 sign_ins=sign_ins,
+                uses_tool=entry.uses_tool,
             )
         self._joined = False
 

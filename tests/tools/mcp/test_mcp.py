@@ -265,3 +265,15 @@ def read_command_lines() -> list[str]:
         with suppress(OSError):  # it ended meanwhile
             found.append(each.read_bytes().decode("utf-8", "replace"))
     return found
+
+
+def test_tools_that_the_settings_leave_out_are_not_offered(at: Workspace) -> None:
+    async def list_names(servers: McpServers) -> list[str]:
+        assert await servers.start_all() == []
+        return [each.name for each in servers.tools]
+
+    settings = {
+        "few": McpServerSettings(command=line(), tools=["add", "roots"], without_tools=["roots"]),
+        "less": McpServerSettings(command=line(), without_tools=["write"]),
+    }
+    assert played(at, settings, list_names) == ["mcp__few__add", "mcp__less__add", "mcp__less__roots"]
