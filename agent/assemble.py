@@ -175,7 +175,7 @@ def _create_mcp_servers(place: SessionEnvironment, workspace: Workspace) -> McpS
     In a container, into which no file descriptor can be passed, those with an address are left.
     """
     servers = place.settings.tools.mcp
-    more: Mapping[str, ServerPlace] = {}
+    more: Mapping[str, ServerPlace | str] = {}
     wanted = place.request.tools
     if has_plugins(place.home) and (wanted is None or any(each.startswith("mcp__") for each in wanted)):
         from agent.extension.plugins.plugin_servers import load_plugin_servers

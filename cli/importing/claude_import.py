@@ -87,11 +87,11 @@ def _explain_off_servers(
 
     def explain(name: str, entry: Mapping[str, Any]) -> str:
         if name in off:
-            return "the list of those not used in this project"
+            return "it is switched off by the list of those not used in this project"
         if any(_matches(rule, name, entry) for rule in denied or ()):
-            return "`deniedMcpServers`"
+            return "it is switched off by `deniedMcpServers`"
         if allowed is not None and not any(_matches(rule, name, entry) for rule in allowed):
-            return "`allowedMcpServers`, which does not name it"
+            return "it is switched off by `allowedMcpServers`, which does not name it"
         return ""
 
     return explain

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def read_codex(root: Path) -> ImportPlan:
         plan.left.append(f"{source}: network_access: name the hosts that commands may reach in `network`")
     if isinstance(write, dict) and write.get("writable_roots"):
         plan.left.append(f"{source}: writable_roots: commands write in the workspace only")
-    add_servers(plan, settings.get("mcp_servers"), source)
+    add_servers(plan, settings.get("mcp_servers"), source, _explain_variables)
     plan.leave_unknown(settings, _TAKEN, source)
     plan.add_files(folder / "prompts", "commands")
     plan.add_files(folder / "skills", "skills", "", _find_off_skills(settings))
@@ -78,6 +79,11 @@ def _add_provider(
         plan.left.append(f"{source}: the key of {provider!r}: export it as OPENAI_API_KEY")
     else:
         plan.left.append(f"{source}: the model {model!r} of {provider!r}: set `model` to a name of ours")
+
+
+def _explain_variables(name: str, entry: Mapping[str, Any]) -> str:
+    """Return why a server that has `${NAME}` in its texts is not taken: there they are no variables."""
+    return "`${…}` in it is text there, and would be a variable here" if "${" in str(entry) else ""
 
 
 def _find_off_skills(settings: dict[str, Any]) -> dict[str, str]:

@@ -62,7 +62,11 @@ def read_gemini(root: Path) -> ImportPlan:
         add_rule(plan, each, "allow", source)
     for each in (*get_names(tools, "exclude"), *get_names(settings, "excludeTools")):
         add_rule(plan, each, "deny", source)
-    servers = settings.get("mcpServers")
+    servers = {
+        name: _mark_variables(each)
+        for name, each in get_table(settings, "mcpServers").items()
+        if isinstance(each, dict)
+    }
     add_servers(plan, servers, source, _explain_off_servers(settings, folder / _SWITCHES, plan))
     plan.leave_unknown(settings, _TAKEN, source)
     for name, known in _KNOWN_BELOW:
@@ -72,6 +76,21 @@ def read_gemini(root: Path) -> ImportPlan:
     if (folder / "GEMINI.md").is_file():
         plan.left.append(f"{folder / 'GEMINI.md'}: put what holds for a project into its AGENTS.md")
     return plan
+
+
+def _mark_variables(entry: Any) -> Any:
+    """Return a server with `$NAME` in its command line or address as `${NAME}`: there both are variables.
+
+    A `$` in other values may be part of a password.
+    """
+    if isinstance(entry, str):
+        return re.sub(r"\$([A-Za-z_][A-Za-z0-9_]*)", r"${\1}", entry)
+    if isinstance(entry, list):
+        return [_mark_variables(each) for each in entry]
+    marked = {
+        key: _mark_variables(entry[key]) for key in ("command", "args", "url", "httpUrl") if key in entry
+    }
+    return {**entry, **marked}
 
 
 def _explain_off_servers(
@@ -91,15 +110,16 @@ def _explain_off_servers(
     def explain(name: str, entry: Mapping[str, Any]) -> str:
         key = name.lower().strip()
         if get_table(get_table(settings, "admin"), "mcp").get("enabled", True) is not True:
-            return "`admin.mcp.enabled`"
+            return "it is switched off by `admin.mcp.enabled`"
         if key in off:
-            return "`mcp.excluded`"
+            return "it is switched off by `mcp.excluded`"
         if allowed and key not in names:
-            return "`mcp.allowed`, which does not name it"
+            return "it is switched off by `mcp.allowed`, which does not name it"
         if not has_switches:
-            return f"{switches}, perhaps: it cannot be read"
-        state = next((each for given, each in table.items() if given.lower().strip() == key), {})
-        return "" if isinstance(state, dict) and state.get("enabled", True) is True else f"{switches}"
+            return f"it may be switched off: {switches} cannot be read"
+        state: object = next((each for given, each in table.items() if given.lower().strip() == key), {})
+        is_on = isinstance(state, dict) and state.get("enabled", True) is True
+        return "" if is_on else f"it is switched off by {switches}"
 
     return explain
 

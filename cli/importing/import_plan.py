@@ -120,13 +120,18 @@ def add_servers(
     plan: ImportPlan,
     servers: object,
     source: str,
-    explain_off: Callable[[str, Mapping[str, Any]], str] = lambda name, entry: "",
+    explain_left: Callable[[str, Mapping[str, Any]], str] = lambda name, entry: "",
 ) -> None:
     """Take MCP servers. Values of their variables and headers are not copied: they may be keys.
 
-    explain_off: why a server is switched off elsewhere than in its entry, "" if it is not
+    explain_left: why a server is not taken, "" for one that is, besides what its entry alone says
     """
-    from cli.settings.foreign_servers import hide_header_values, list_unused_fields, read_foreign_server
+    from cli.settings.foreign_servers import (
+        has_reference,
+        hide_header_values,
+        list_unused_fields,
+        read_foreign_server,
+    )
 
     for name, each in servers.items() if isinstance(servers, dict) else ():
         if not _SERVER_NAME.fullmatch(str(name)):
@@ -136,12 +141,15 @@ def add_servers(
         if _is_own_server(entry):
             plan.left.append(f"{source}: the MCP server {name!r} is Patchwright itself")
             continue
-        if reason := explain_off(str(name), entry):
-            plan.left.append(f"{source}: the MCP server {name!r}: it is switched off by {reason}")
+        if reason := explain_left(str(name), entry):
+            plan.left.append(f"{source}: the MCP server {name!r}: {reason}")
             continue
-        variables = list(entry["env"]) if isinstance(entry.get("env"), dict) else []
+        given = get_table(entry, "env")
+        variables = [each for each, value in given.items() if not has_reference(str(value))]
         try:
-            setting = read_foreign_server({**entry, "env": {each: f"${each}" for each in variables}})
+            setting = read_foreign_server(
+                {**entry, "env": {**given, **{each: f"${each}" for each in variables}}}
+            )
         except ValueError as error:
             plan.left.append(f"{source}: the MCP server {name!r}: {error}")
             continue

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sandbox.process.command_line import VARIABLE
 from tools.mcp.server_settings import McpServerSettings, check_server
 
 _REFERENCE = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][A-Za-z0-9_]*\})")
@@ -56,6 +57,8 @@ def _read_place(entry: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(command, str) and command:
         given = entry.get("args")
         words = [command, *map(str, given if isinstance(given, list) else [])]
+        for text in words:
+            _check_variables(text)
         passed = {name: f"${name}" for name in _read_passed_variables(entry)}
         variables = "".join(
             f"{name}={_check_value(name, value)} "
@@ -73,8 +76,8 @@ def _read_place(entry: Mapping[str, Any]) -> dict[str, Any]:
     headers |= {name: f"${variable}" for name, variable in _read_table(entry, "env_http_headers").items()}
     if isinstance(variable := entry.get("bearer_token_env_var"), str):
         headers["Authorization"] = f"Bearer ${variable}"
-    if "${" in url or any("${" in _REFERENCE.sub("", value) for value in headers.values()):
-        raise ValueError("its address or a header is put together from variables")
+    for text in (url, *headers.values()):
+        _check_variables(text)
     return {"url": url, "headers": headers} if headers else {"url": url}
 
 
@@ -123,11 +126,16 @@ def hide_header_values(name: str, setting: str | dict[str, Any]) -> tuple[str | 
         return setting, []
     headers, variables = {}, []
     for header, value in setting["headers"].items():
-        if not _REFERENCE.search(value):
+        if not (has_reference(value) or _REFERENCE.search(value)):
             variables.append(re.sub(r"[^A-Za-z0-9]+", "_", f"{name}_{header}").upper())
             value = f"${variables[-1]}"
         headers[header] = value
     return {**setting, "headers": headers}, variables
+
+
+def has_reference(value: str) -> bool:
+    """Return whether a value is a variable, or put together from some, which hold what is secret of it."""
+    return _REFERENCE.fullmatch(value) is not None or VARIABLE.search(value) is not None
 
 
 def _read_table(entry: Mapping[str, Any], key: str) -> dict[str, str]:
@@ -136,11 +144,17 @@ def _read_table(entry: Mapping[str, Any], key: str) -> dict[str, str]:
 
 
 def _check_value(name: str, value: str) -> str:
-    """Return a variable's value as a word of a command line. Raises ValueError for a part that is a reference."""
+    """Return a variable's value as a word of a command line. Raises ValueError for a variable of another kind."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ValueError(f"it sets a variable called {name!r}")
     if _REFERENCE.fullmatch(value):
         return value
-    if "${" in value:
-        raise ValueError(f"the value of {name} is put together from variables")
+    _check_variables(value)
     return shlex.quote(value)
+
+
+def _check_variables(text: str) -> None:
+    """Raise ValueError for `${…}` that is no variable of the environment, such as `${input:key}`."""
+    if (at := VARIABLE.sub("", text).find("${")) >= 0:
+        rest = VARIABLE.sub("", text)[at:]
+        raise ValueError(f"{rest[: rest.find('}') + 1] or rest!r} is no variable that can be filled in")

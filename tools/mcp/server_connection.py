@@ -33,6 +33,7 @@ T = TypeVar("T")
 class McpServer:
     """One server by its name in the settings.
 
+    place: where it is, or why it is refused
     tools, resources, prompts: from its last start, or since it said that they changed
     why: reason that it is not running; "" if it runs or was never started
     ask: who can be asked by the server, None for nobody
@@ -42,7 +43,7 @@ class McpServer:
         self,
         at: Surroundings,
         name: str,
-        place: ServerPlace,
+        place: ServerPlace | str,
         *,
         start_seconds: float = START_SECONDS,
         call_seconds: float = CALL_SECONDS,
@@ -134,7 +135,12 @@ class McpServer:
             await link.close()
 
     async def _create_link(self) -> ServerLink:
-        """Return a connection that is not open; the first one imports the SDK, beside all that runs."""
+        """Return a connection that is not open; the first one imports the SDK, beside all that runs.
+
+        Raises ServerGone for a server that is refused.
+        """
+        if isinstance(self._place, str):
+            raise ServerGone(self._place)
         module = await asyncio.to_thread(importlib.import_module, "tools.mcp.client.server_link")
         place = self._place
         if isinstance(place, HttpPlace):

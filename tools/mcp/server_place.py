@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sandbox.process.command_line import CommandLine, parse_command_line
+from sandbox.process.command_line import CommandLine, fill_in_command_line, fill_in_variables
 from sandbox.secrets.known_values import register_secrets
-from tools.mcp.server_settings import McpServerSettings, check_server, expand_headers
+from tools.mcp.server_settings import McpServerSettings, check_server, check_url, expand_headers
 
 if TYPE_CHECKING:
     import httpx2
@@ -31,10 +31,15 @@ _PLAIN_HEADERS = ("accept", "accept-language", "content-type", "user-agent")
 
 
 def find_place(settings: McpServerSettings) -> ServerPlace:
-    """Return the place that settings name; its secrets are redacted from now on."""
+    """Return the place that settings name; its secrets are redacted from now on.
+
+    Raises ValueError that says which variable is not set, or why its address is none.
+    """
     if settings.url:
-        return make_http_place(settings.url, settings.headers, expand_headers(settings.headers))
-    line = parse_command_line(settings.command)
+        url = fill_in_variables(settings.url)
+        check_url(url)
+        return make_http_place(url, settings.headers, expand_headers(settings.headers))
+    line = fill_in_command_line(settings.command)
     register_secrets(line.environment)
     return line
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,16 +17,18 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 """Hosts that a key may be sent to without TLS: nobody else's."""
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_REFERENCE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
+_REFERENCE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)|\$\{[^}]*\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpServerSettings:
     """One server. Either `command` or `url` is set.
 
+    `${NAME}` in a text, or `${NAME:-default}`, is that variable when the server starts; without a value it is refused.
+
     command: line that starts it in the sandbox, variables in front
     url: address of a server that speaks streamable HTTP
-    headers: sent with each request to `url`; `$NAME` or `${NAME}` in a value is that variable
+    headers: sent with each request to `url`; `$NAME` in a value is that variable, too
     start_timeout: seconds until it has listed its tools
     call_timeout: seconds for one call
     tools: names of the only tools that are used, None for all; without_tools: of those that are not
@@ -75,7 +76,8 @@ def check_server(setting: ServerSetting) -> None:
             raise ValueError("headers are for a `url`; variables of a command are written in front of it")
         parse_command_line(server.command)
         return
-    check_url(server.url)
+    if "${" not in server.url:  # else once it is filled in
+        check_url(server.url)
     for name, value in server.headers.items():
         if not _HEADER_NAME.fullmatch(name) or not value.isprintable():
             raise ValueError(f"the header {name!r} has characters that no header has")
@@ -101,8 +103,12 @@ def check_url(url: str) -> None:
 
 
 def expand_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers with variables replaced by their values, "" if there is none of a name."""
+    """Return the headers with their variables filled in. Raises ValueError that names one that is not set."""
+    from sandbox.process.command_line import fill_in_variables
+
     return {
-        name: _REFERENCE.sub(lambda match: os.environ.get(match[1] or match[2], ""), value)
+        name: _REFERENCE.sub(
+            lambda match: fill_in_variables(f"${{{match[1]}}}" if match[1] else match[0]), value
+        )
         for name, value in headers.items()
     }

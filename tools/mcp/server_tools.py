@@ -20,7 +20,7 @@ from tools.mcp.descriptions import ToolDescription
 from tools.mcp.questions import Ask
 from tools.mcp.server_connection import McpServer
 from tools.mcp.server_place import ServerPlace, find_place
-from tools.mcp.server_settings import ServerSetting, normalize_server
+from tools.mcp.server_settings import McpServerSettings, ServerSetting, normalize_server
 from tools.shell.server_pipes import ServerGone
 
 LONGEST_NAME = 64
@@ -32,7 +32,8 @@ LONGEST_DESCRIPTION = 1_000
 class McpServers:
     """MCP servers of a session.
 
-    settings: entries by name, from the user's settings; more: name → parsed line, of plugins
+    settings: entries by name, from the user's settings
+    more: those of plugins and of the caller, or why one of them is refused
     sign_ins: folder of stored sign-ins
     """
 
@@ -40,7 +41,7 @@ class McpServers:
         self,
         at: Surroundings,
         settings: Mapping[str, ServerSetting],
-        more: Mapping[str, ServerPlace] = {},
+        more: Mapping[str, ServerPlace | str] = {},
         sign_ins: Path | None = None,
     ) -> None:
         self._servers = {name: McpServer(at, name, place) for name, place in more.items()}
@@ -49,7 +50,7 @@ class McpServers:
             self._servers[name] = McpServer(
                 at,
                 name,
-                find_place(entry),
+                _find_place(entry),
                 start_seconds=entry.start_timeout,
                 call_seconds=entry.call_timeout,
                 sign_ins=sign_ins,
@@ -104,6 +105,14 @@ class McpTool(Tool):
         if missing:
             raise ToolFailure(f"{self.name}: {', '.join(missing)} missing, so nothing was done")
         return {"arguments": dict(arguments)}
+
+
+def _find_place(settings: McpServerSettings) -> ServerPlace | str:
+    """Return the place that settings name, or why there is none."""
+    try:
+        return find_place(settings)
+    except ValueError as error:
+        return str(error)
 
 
 async def _start_server(server: McpServer) -> str:

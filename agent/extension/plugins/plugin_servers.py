@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +14,9 @@ from agent.extension.plugins.plugin_manifest import SCHEMA
 from agent.extension.plugins.plugin_store import Plugin, build_variables, create_state_folder, list_plugins
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
-from sandbox.process.command_line import CommandLine
+from sandbox.process.command_line import VARIABLE, CommandLine, fill_in_variables
 from tools.mcp.server_place import ServerPlace, make_http_place
-from tools.mcp.server_settings import McpServerSettings, check_server
+from tools.mcp.server_settings import McpServerSettings, check_server, check_url
 
 NEUTRAL_FILE = "mcp.json"
 
@@ -26,7 +25,6 @@ _RESERVED = ("PLUGIN_ROOT", "PLUGIN_DATA")
 _HTTP_FIELDS = {"type", "url", "headers"}
 _STDIO_FIELDS = {"type", "command", "args", "env", "cwd"}
 _NAME = re.compile(r"[\w.-]{1,64}")
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _OWN_PLACES = re.compile(r"\$\{(?:CLAUDE_)?PLUGIN_(ROOT|DATA)\}|\$\{CLAUDE_(PROJECT)_DIR\}")
 
 
@@ -51,8 +49,9 @@ class PluginServer:
         """The user's variables whose values it gets."""
         if self.is_neutral:
             return []
-        values = (*self.environment.values(), *self.headers.values())
-        found = [each[1] for value in values for each in _VARIABLE.finditer(value)]
+        places = (self.command, *self.arguments, self.url)
+        values = (*self.environment.values(), *self.headers.values(), *places)
+        found = [each[1] for value in values for each in VARIABLE.finditer(value)]
         return [each for each in dict.fromkeys(found) if not _OWN_PLACES.fullmatch(f"${{{each}}}")]
 
 
@@ -79,19 +78,22 @@ def read_servers(plugin: Plugin, left: list[str]) -> list[PluginServer]:
     return list(found.values())
 
 
-def load_plugin_servers(home: Home, root: Path) -> Mapping[str, ServerPlace]:
-    """Return the places of the servers of all plugins, for the workspace at `root`, by `plugin:server`."""
+def load_plugin_servers(home: Home, root: Path) -> Mapping[str, ServerPlace | str]:
+    """Return the places of the servers of all plugins, for the workspace at `root`, by `plugin:server`.
+
+    The value of one that is refused is the reason.
+    """
     return {name: place for each in list_plugins(home) for name, place in build_places(each, root)}
 
 
-def build_places(plugin: Plugin, root: Path) -> Iterator[tuple[str, ServerPlace]]:
-    """Yield the servers' names, with the plugin's in front, and where each is, for the workspace at `root`."""
+def build_places(plugin: Plugin, root: Path) -> Iterator[tuple[str, ServerPlace | str]]:
+    """Yield the servers' names, with the plugin's in front, and where each is, or why it is refused."""
     for each in read_servers(plugin, []):
         create_state_folder(plugin)
         try:
             yield f"{plugin.name}:{each.name}", _build_place(plugin, each, root)
-        except ValueError:  # its folder leads out of the plugin
-            continue
+        except ValueError as error:
+            yield f"{plugin.name}:{each.name}", str(error)
 
 
 def _parse_server(name: str, entry: object, *, is_neutral: bool) -> PluginServer:
@@ -173,18 +175,24 @@ def _build_place(plugin: Plugin, server: PluginServer, root: Path) -> ServerPlac
     def expand_value(text: str) -> str:
         if server.is_neutral:
             return expand(text)
-        return _VARIABLE.sub(lambda match: os.environ.get(match[1], match[2] or ""), expand(text))
+        parts = _OWN_PLACES.split(text)  # a folder of ours may have any name
+        return "".join(
+            fill_in_variables(part) if at % 3 == 0 else places[part] if part else ""
+            for at, part in enumerate(parts)
+        )
 
     if server.url:
+        url = expand_value(server.url)
+        check_url(url)
         headers = {name: expand_value(value) for name, value in server.headers.items()}
-        return make_http_place(server.url, server.headers, headers)
-    command = server.command if server.is_neutral else expand(server.command)
+        return make_http_place(url, server.headers, headers)
+    command = server.command if server.is_neutral else expand_value(server.command)
     if command.startswith("./"):
         command = str(plugin.folder / command)
     folder = _find_folder(plugin, server, expand(server.folder), root)
     values = {key: expand_value(value) for key, value in server.environment.items()}
     return CommandLine(
-        argv=(command, *map(expand, server.arguments)),
+        argv=(command, *map(expand_value, server.arguments)),
         environment={**values, **build_variables(plugin)},
         folder=folder,
         readable=(plugin.folder,),

@@ -130,7 +130,7 @@ def test_servers_of_a_project(home: Path, tmp_path: Path) -> None:
     assert not (Home.from_environment().config / "settings.toml").exists()
     assert run("mcp", "--yes", "-C", str(tmp_path)).exit_code == 0
     far = {"url": "https://example.com", "headers": {"X-Key": "$FAR_X_KEY", "X-Own": "${OWN}"}}
-    assert read_settings() == {"mcp": {"tickets": "KEY=$KEY tickets-mcp 'a b'", "far": far}}
+    assert read_settings() == {"mcp": {"tickets": "KEY=${KEY} tickets-mcp 'a b'", "far": far}}
     for told in ("'old': it is of the type 'sse'", "'a.b': its name has letters", "FAR_X_KEY for the MCP"):
         assert told in shown.stdout, told
     (tmp_path / ".mcp.json").unlink()
@@ -292,3 +292,22 @@ def test_what_is_there_stays() -> None:
     assert merge_value(["a"], ["a", "b"]) == ["a", "b"]
     assert merge_value({"a": "1"}, {"a": "2", "b": "3"}) == {"a": "1", "b": "3"}
     assert merge_value("a", "b") is None
+
+
+def test_variables_of_servers_mean_what_they_mean_there(home: Path, tmp_path: Path) -> None:
+    """Claude Code fills in `${NAME}`, Gemini CLI `$NAME`, too, and Codex nothing."""
+    server = {
+        "command": "db",
+        "args": ["${HOME}/s", "$HOME"],
+        "env": {"KEY": "secret$word", "MODE": "${MODE:-a}"},
+    }
+    write(home / ".claude.json", json.dumps({"mcpServers": {"claude": server}}))
+    write(home / ".gemini/settings.json", json.dumps({"mcpServers": {"gemini": server}}))
+    write(home / ".codex/config.toml", '[mcp_servers.codex]\ncommand = "db"\nargs = ["${HOME}"]\n')
+    for agent in ("claude", "gemini"):
+        run(agent, "--yes", "-C", str(tmp_path))
+    assert read_settings()["mcp"] == {
+        "claude": "KEY=$KEY MODE='${MODE:-a}' db '${HOME}/s' '$HOME'",
+        "gemini": "KEY=$KEY MODE='${MODE:-a}' db '${HOME}/s' '${HOME}'",
+    }
+    assert "'codex': `${…}` in it is text there" in run("codex", "-C", str(tmp_path)).stdout

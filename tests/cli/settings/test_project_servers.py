@@ -20,7 +20,7 @@ SERVERS = {
     "wiki": {"type": "http", "url": URL, "headers": {"Authorization": "Bearer ${WIKI_TOKEN}"}},
     "own": {"command": "theirs"},
     "old": {"type": "sse", "url": URL},
-    "late": {"command": "late", "env": {"A": "${B:-c}"}},
+    "late": {"command": "late", "env": {"A": "${input:key}"}},
 }
 
 
@@ -55,7 +55,7 @@ def test_servers_are_used_once_they_are_trusted_and_until_they_change(project: P
     }
     assert [each.partition(" is not used: ")[2] for each in settings.notices] == [
         "it is of the type 'sse': only commands and streamable HTTP are supported",
-        "the value of A is put together from variables",
+        "'${input:key}' is no variable that can be filled in",
     ]
     write_servers(project, {**SERVERS, "tickets": {"command": "other"}})
     assert load_settings(home, project, {}, {}).session.tools.mcp == {"own": "mine"}

@@ -277,3 +277,22 @@ def test_tools_that_the_settings_leave_out_are_not_offered(at: Workspace) -> Non
         "less": McpServerSettings(command=line(), without_tools=["write"]),
     }
     assert played(at, settings, list_names) == ["mcp__few__add", "mcp__less__add", "mcp__less__roots"]
+
+
+def test_variables_are_filled_in_when_a_server_starts(at: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One without a value is refused with its name, and the others work."""
+    monkeypatch.setenv("HOW", "tells")
+    monkeypatch.delenv("NOT_THERE", raising=False)
+
+    async def story(servers: McpServers) -> str:
+        assert await servers.start_all() == [
+            "mcp server lost: the variable NOT_THERE is not set: export it, or write ${NOT_THERE:-default}"
+        ]
+        told, _ = await call(servers.tools[0], at, a=1, b=1)
+        return told
+
+    settings = {
+        "calc": f"MODE='${{NOT_THERE:-two words}}' {PYTHON} server.py ${{HOW}}",
+        "lost": f"{PYTHON} server.py ${{NOT_THERE}}",
+    }
+    assert '"MODE": "two words"' in played(at, settings, story)

@@ -9,6 +9,8 @@ import pytest
 from agent.app_dirs import Home
 from cli.settings.layers import load_settings
 from sandbox.errors import UserError
+from sandbox.process.command_line import CommandLine
+from tools.mcp.server_place import HttpPlace, find_place
 from tools.mcp.server_settings import McpServerSettings, expand_headers, normalize_server
 
 URL = "https://tickets.example/mcp"
@@ -66,8 +68,43 @@ def test_a_wrong_entry_is_refused_with_the_reason(entry: str, why: str) -> None:
 def test_headers_take_values_of_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TICKETS_TOKEN", "t0k")
     monkeypatch.delenv("NOT_THERE", raising=False)
-    headers = {"Authorization": "Bearer $TICKETS_TOKEN", "X-Team": "${NOT_THERE}a$1"}
-    assert expand_headers(headers) == {"Authorization": "Bearer t0k", "X-Team": "a$1"}
+    headers = {"Authorization": "Bearer $TICKETS_TOKEN", "X-Team": "${NOT_THERE:-b}a$1"}
+    assert expand_headers(headers) == {"Authorization": "Bearer t0k", "X-Team": "ba$1"}
+    for value in ("$NOT_THERE", "a ${NOT_THERE}"):
+        with pytest.raises(ValueError, match="the variable NOT_THERE is not set"):
+            expand_headers({"X-Team": value})
+
+
+def test_a_place_takes_values_of_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value is not read for variables again, and an empty variable is set."""
+    monkeypatch.setenv("DEEP", "${TICKETS_HOST} $X 'y")
+    monkeypatch.setenv("EMPTY", "")
+    monkeypatch.setenv("TICKETS_HOST", "tickets.example")
+    monkeypatch.delenv("NOT_THERE", raising=False)
+    line = "A=$DEEP B='${EMPTY:-no}/${DEEP}' ${NOT_THERE:-tickets-mcp} --at '${DEEP}' $DEEP"
+    deep = "${TICKETS_HOST} $X 'y"
+    assert find_place(McpServerSettings(command=line)) == CommandLine(
+        argv=("tickets-mcp", "--at", deep, "$DEEP"), environment={"A": deep, "B": f"/{deep}"}
+    )
+    assert find_place(McpServerSettings(url="https://${TICKETS_HOST}/mcp")) == HttpPlace(url=URL)
+
+
+@pytest.mark.parametrize(
+    ("setting", "why"),
+    [
+        ({"command": "x ${NOT_THERE}"}, "the variable NOT_THERE is not set: export it"),
+        ({"command": "${NOT_THERE} x"}, "the variable NOT_THERE is not set"),
+        ({"command": "A=${NOT_THERE} x"}, "the variable NOT_THERE is not set"),
+        ({"url": "https://${NOT_THERE}/mcp"}, "the variable NOT_THERE is not set"),
+        ({"url": "${NOT_THERE:-http://tickets.example}"}, "tickets.example is another machine"),
+    ],
+)
+def test_a_place_without_a_value_is_refused(
+    monkeypatch: pytest.MonkeyPatch, setting: dict[str, str], why: str
+) -> None:
+    monkeypatch.delenv("NOT_THERE", raising=False)
+    with pytest.raises(ValueError, match=why):
+        find_place(McpServerSettings(**setting))
 
 
 def test_an_address_of_one_layer_gets_no_headers_of_another(tmp_path: Path) -> None:

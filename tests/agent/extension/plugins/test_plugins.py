@@ -25,11 +25,13 @@ from agent.extension.plugins.plugin_install import (
     stage_update,
 )
 from agent.extension.plugins.plugin_parts import PluginPart
+from agent.extension.plugins.plugin_servers import load_plugin_servers
 from agent.extension.plugins.plugin_store import find_plugin, has_plugins, list_plugins
 from agent.extension.skills.skill_catalog import load_skills
 from agent.team.definitions.agent_catalog import load_agents
 from agent.turn.runtime import Runtime
 from sandbox.errors import UserError
+from sandbox.process.command_line import CommandLine
 from tests.agent.extension.plugins.plugin_folders import SCHEMA, make_neutral, make_vendor, write
 from tests.support.child_sessions import Says, play, settings_for
 from tests.support.cli import call, git, script
@@ -277,3 +279,24 @@ def test_the_parts_of_a_plugin_act_under_its_name(shop: Path, tmp_path: Path) ->
     state = home.data / "plugins/guard/state"
     assert (state / "seen").read_text() == "Bash"
     assert json.loads((home.data / "plugins/calc/record.json").read_text())["name"] == "calc"
+
+
+def test_variables_of_a_plugins_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are shown and filled in wherever they are; one that is not set refuses its server alone."""
+    monkeypatch.setenv("PORT", "80 ${CLAUDE_PLUGIN_ROOT}")
+    monkeypatch.delenv("NOT_THERE", raising=False)
+    db = {"command": "${CLAUDE_PLUGIN_ROOT}/${BIN:-db}", "args": ["--port", "${PORT}"]}
+    servers = {
+        "db": db,
+        "lost": {"command": "x", "args": ["${NOT_THERE}"]},
+        "far": {"url": "${BASE:-http://x}"},
+    }
+    staged = add(str(make_vendor(tmp_path / "p", mcpServers=servers)))
+    assert "gets the values of your BIN, PORT" in by_name(staged.contents.parts)["server guard:db"]
+    found = load_plugin_servers(Home.from_environment(), tmp_path)
+    place = found["guard:db"]
+    assert isinstance(place, CommandLine)
+    [plugin] = list_plugins(Home.from_environment())
+    assert place.argv == (f"{plugin.folder}/db", "--port", "80 ${CLAUDE_PLUGIN_ROOT}")
+    assert str(found["guard:lost"]).startswith("the variable NOT_THERE is not set")
+    assert str(found["guard:far"]) == "x is another machine: its address begins with https://"
