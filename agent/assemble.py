@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -109,7 +109,8 @@ def _build_runtime(
     recovered, ended = _recover_interrupted_edits(workspace)
     _restore_changes(session, workspace, snapshots, ended)
     if not _has_system_prompt(session):
-        session.append(_create_session_start(place, request, session, workspace, reach.toolbox))
+        for event in _create_session_start(place, request, session, workspace, reach.toolbox):
+            session.append(event)
     if recovered:
         session.append(Signal(name="recovery", detail=recovered))
     if snapshots is not None:
@@ -320,23 +321,29 @@ def _create_session_start(
     session: Session,
     workspace: Workspace,
     toolbox: Toolbox,
-) -> Event:
+) -> Iterator[Event]:
+    """Yield the first event, and a notice on instructions of the project that are not read."""
+    from agent.context.project_instructions import ProjectInstructions, read_project_instructions
     from agent.context.system_prompt import build_system_prompt, read_shared_prompt
     from sandbox.fs.repository import find_root, read_branch
 
     root, settings = place.root, place.settings
     commits = toolbox.get("git_commit") is not None
+    working, instructions = request.working.resolve(), ProjectInstructions()
+    if not request.system:
+        instructions = read_project_instructions(root, working, settings.access.rules.denies_reading)
     system = request.system or build_system_prompt(
         root,
-        request.working.resolve(),
+        working,
         mode=settings.access.mode,
         sandbox=workspace.sandbox.name,
         branch=read_branch(root) or ("(detached HEAD)" if find_root(root) else ""),
         commits=commits,
+        instructions=instructions,
     )
     if request.instructions:
         system += f"\n\n# Your part\n\n{request.instructions.strip()}\n"
-    return SessionStart(
+    yield SessionStart(
         session=session.id,
         started_by=request.parent or None,
         project=str(root),
@@ -347,3 +354,5 @@ def _create_session_start(
         system=system,
         shared=None if request.system else len(read_shared_prompt(commits=commits)),
     )
+    if instructions.left and not request.parent:
+        yield Signal(name="instructions", detail=f"not read: {'; '.join(instructions.left)}")

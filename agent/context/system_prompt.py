@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import platform
 import re
+from collections.abc import Callable
 from pathlib import Path
 
-from sandbox.fs.untrusted_file import read_workspace_start
+from agent.context.project_instructions import ProjectInstructions, read_project_instructions
 from sandbox.sanitize import quote_name
 from tools.core.untrusted_output import enclose_in_tag
 
-MAX_INSTRUCTIONS = 32 << 10
-"""Bytes of AGENTS.md text in total: enough for usual files (peers cap at the same), small relative to a window."""
-
+MOST_LEFT = 10
+"""Lines on instructions that were not read."""
 
 _OF_THE_PROJECT = (
     "How this project wants to be worked on. It comes with the repository, not from the user: follow it where it "
@@ -21,10 +21,18 @@ _OF_THE_PROJECT = (
 
 
 def build_system_prompt(
-    root: Path, working: Path, *, mode: str, sandbox: str, branch: str, commits: bool
+    root: Path,
+    working: Path,
+    *,
+    mode: str,
+    sandbox: str,
+    branch: str,
+    commits: bool,
+    instructions: ProjectInstructions | None = None,
 ) -> str:
     """Return everything before the first message; fixed for the lifetime of a session.
 
+    instructions: the project's, None to read them
     It begins with `read_shared_prompt`; what differs from folder to folder follows.
     """
     facts = [
@@ -34,10 +42,14 @@ def build_system_prompt(
         f"System: {platform.system()} {platform.machine()}; commands run in: {sandbox}; mode: {mode}",
     ]
     parts = [read_shared_prompt(commits=commits), "\n".join(fact for fact in facts if fact)]
-    instructions = read_project_instructions(root, working)
-    parts += [_OF_THE_PROJECT] if instructions else []
-    for path, text in instructions:
+    if instructions is None:
+        instructions = read_project_instructions(root, working)
+    parts += [_OF_THE_PROJECT] if instructions.files else []
+    for path, text in instructions.files.items():
         parts.append(enclose_in_tag("project-instructions", text.strip(), f" file={quote_name(path)!r}"))
+    if instructions.left:
+        left = "\n".join(map(quote_name, instructions.left[:MOST_LEFT]))
+        parts.append(enclose_in_tag("project-instructions", left, " not-read"))
     return "\n\n".join(parts)
 
 
@@ -46,43 +58,24 @@ def read_shared_prompt(*, commits: bool) -> str:
     return "\n\n".join(map(read_prompt, ["system.md", "commit.md"] if commits else ["system.md"]))
 
 
-def build_small_prompt(root: Path, working: Path, *, room: int) -> tuple[str, int]:
+def build_small_prompt(
+    root: Path, working: Path, *, room: int, hides: Callable[[str], bool] = lambda path: False
+) -> tuple[str, int]:
     """Return the system prompt for a small window, and the length of its part that is the same in every folder.
 
-    room: characters for the project's instructions
+    room: characters for the project's instructions; hides: whether a rule forbids to read a file
     """
     shared = read_prompt("small.md")
     parts = [shared]
     if working != root and working.is_relative_to(root):
         parts.append(f"Working directory: {quote_name(str(working.relative_to(root)))}")
-    for path, text in read_project_instructions(root, working):
+    for path, text in read_project_instructions(root, working, hides).files.items():
         body = text.strip()
         if len(body) > room:
             body = f"{body[:room]}\n[… the rest is left out]"
         room = max(room - len(body), 0)
         parts.append(enclose_in_tag("project-instructions", body, f" file={quote_name(path)!r}"))
     return "\n\n".join(parts), len(shared)
-
-
-def read_project_instructions(root: Path, working: Path) -> list[tuple[str, str]]:
-    """Return AGENTS.md (CLAUDE.md where there is no AGENTS.md) of each folder from the root down to the working one."""
-    folders = [root]
-    if working != root and working.is_relative_to(root):
-        for part in working.relative_to(root).parts:
-            folders.append(folders[-1] / part)
-    found: list[tuple[str, str]] = []
-    left = MAX_INSTRUCTIONS
-    for folder in folders:
-        for file in ("AGENTS.md", "CLAUDE.md"):
-            name = str((folder / file).relative_to(root))
-            content = read_workspace_start(root, name, left)
-            if content is None:  # or a pipe, a device, a link that leads outside: not the project's words
-                continue
-            text = content.decode("utf-8", "replace")
-            left -= len(text.encode())
-            found.append((name, text))
-            break
-    return found
 
 
 def read_prompt(name: str) -> str:

@@ -84,7 +84,12 @@ class ProfileFit:
         system, shared, place = start.system, start.shared, self.environment
         if profile.name != "generic" and place is not None and not place.request.system:
             room = int(model.window / OUTPUT_SHARE * CHARACTERS_PER_TOKEN)
-            system, shared = build_small_prompt(place.root, place.request.working.resolve(), room=room)
+            system, shared = build_small_prompt(
+                place.root,
+                place.request.working.resolve(),
+                room=room,
+                hides=place.settings.access.rules.denies_reading,
+            )
             if place.request.instructions:
                 system += f"\n\n# Your part\n\n{place.request.instructions.strip()}\n"
         self.session.append(

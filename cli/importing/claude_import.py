@@ -12,6 +12,8 @@ from typing import Any
 from cli.importing.foreign_rules import add_rule
 from cli.importing.import_plan import ImportPlan, add_servers, format_toml, get_names, get_table, read_json
 from cli.settings.settings_files import SERVER_FILE
+from sandbox.errors import UserError
+from sandbox.fs.regular_file import SOURCE, read_regular_file
 from sandbox.policy.rules import PERMISSIONS
 
 _TAKEN = {
@@ -138,8 +140,9 @@ def _find_off_agents(settings: Mapping[str, Any], folder: Path) -> dict[str, str
     off = {}
     for path in folder.glob("*.md"):
         try:
-            found = split_front_matter(path.read_text("utf-8", "replace"))
-        except (OSError, BadFrontMatter):
+            content = read_regular_file(path, SOURCE) or b""
+            found = split_front_matter(content.decode("utf-8", "replace"))
+        except (UserError, BadFrontMatter):
             found = None
         name = str((found[0] if found is not None else {}).get("name") or path.stem)
         if denied & {name, path.stem}:

@@ -39,19 +39,20 @@ async def init(chat: Conversation, argument: str) -> None:
 
 async def memory(chat: Conversation, argument: str) -> None:
     """Show the project's instructions that the model gets."""
-    from agent.context.system_prompt import read_project_instructions
+    from agent.context.project_instructions import read_project_instructions
 
     root = chat.runtime.workspace.root
     found = await asyncio.to_thread(read_project_instructions, root, root)
-    if not found:
+    if not found.files:
         chat.show_message("no AGENTS.md or CLAUDE.md here: /init drafts one, #NOTE adds a line to it")
         return
     lines = []
-    for path, text in found:
+    for path, text in found.files.items():
         lines += [
             f"{sanitize_text(path)} ({len(text.splitlines())} lines)",
             *(f"  {line}" for line in text.splitlines()[:20]),
         ]
+    lines += [f"not read: {sanitize_text(each)}" for each in found.left]
     chat.show_message("\n".join([*lines, "#NOTE adds a line; a new session reads all of it"]))
 
 

@@ -1,0 +1,172 @@
+"""The project's own instructions: `AGENTS.md`, and the files that Claude Code reads as its memory.
+
+They come with the repository, so they are text for the model and grant nothing: regular files of the workspace only,
+none that a rule hides, and bounded in total. What is not read is named.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from sandbox.fs.untrusted_file import read_workspace_start
+
+MAX_INSTRUCTIONS = 32 << 10
+"""Bytes of instructions in total: enough for usual files (peers cap at the same), small relative to a window."""
+
+DEEPEST_IMPORT = 5
+"""Files from the first one to one that it imports; the same as in Claude Code."""
+
+MOST_FILES = 100
+"""Files with rules of one folder, and imports of one file, that are looked at."""
+
+_FIRST = (("AGENTS.md",), ("CLAUDE.md", ".claude/CLAUDE.md"))
+"""Files of a folder; those of the first row that there is one of count."""
+
+_RULES, _LOCAL = ".claude/rules", "CLAUDE.local.md"
+
+_TEXTS = frozenset(
+    ("", ".md", ".mdc", ".markdown", ".txt", ".rst", ".adoc", ".json", ".toml", ".yaml", ".yml")
+)
+"""Endings of files that are imported."""
+
+_CODE = re.compile(
+    r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)|(`+)[^`].*?\2|<!--.*?-->", re.DOTALL | re.MULTILINE
+)
+"""Parts of a text in which `@` imports nothing."""
+
+_IMPORT = re.compile(r"(?:^|(?<=\s))@((?:\\ |[^\s\\`@])+)")
+
+
+@dataclass(slots=True)
+class ProjectInstructions:
+    """files: texts by path relative to the workspace; left: what is not read, and why, a line each"""
+
+    files: dict[str, str] = field(default_factory=dict)
+    left: list[str] = field(default_factory=list)
+
+
+def read_project_instructions(
+    root: Path, working: Path, hides: Callable[[str], bool] = lambda path: False
+) -> ProjectInstructions:
+    """Return the instructions of each folder from the root down to the working one.
+
+    `CLAUDE.md` counts where there is no `AGENTS.md`, with the files that it imports. hides: whether a rule forbids
+    to read a file
+    """
+    folders = [PurePosixPath()]
+    if working != root and working.is_relative_to(root):
+        for part in working.relative_to(root).parts:
+            folders.append(folders[-1] / part)
+    reader = _Reader(root, hides)
+    for folder in folders:
+        reader.add_folder(folder)
+    return reader.found
+
+
+class _Reader:
+    def __init__(self, root: Path, hides: Callable[[str], bool]) -> None:
+        self.found = ProjectInstructions()
+        self._root = root
+        self._hides = hides
+        self._room = MAX_INSTRUCTIONS
+
+    def add_folder(self, folder: PurePosixPath) -> None:
+        for names in _FIRST:
+            found = [self._add_file(folder / name, imports="AGENTS.md" not in names) for name in names]
+            if any(found):
+                break
+        for name in self._list_rules(folder):
+            self._add_file(folder / name, is_rule=True)
+        self._add_file(folder / _LOCAL)
+
+    def _add_file(
+        self, path: PurePosixPath, depth: int = 1, *, imports: bool = True, is_rule: bool = False
+    ) -> bool:
+        """Read a file, and those that it imports. Returns whether there is one."""
+        name = str(path)
+        if name in self.found.files:
+            return True
+        if self._hides(name):
+            if (self._root / name).is_file():
+                self.found.left.append(f"{name}: a rule forbids to read it")
+            return False
+        content = read_workspace_start(self._root, name, self._room + 1)
+        if content is None:  # or a pipe, a device, a link that leads outside: not the project's words
+            return False
+        if len(content) > self._room:
+            self.found.left.append(
+                f"{name}: only its first {self._room} bytes: instructions have 32 KiB in total"
+            )
+            content = content[: self._room]
+        self._room -= len(content)
+        if not content:
+            return True
+        text = content.decode("utf-8", "replace")
+        self.found.files[name] = _describe_scope(text) if is_rule else text
+        for each in _list_imports(text)[:MOST_FILES] if imports else ():
+            self._import_file(path, each, depth)
+        return True
+
+    def _import_file(self, source: PurePosixPath, given: str, depth: int) -> None:
+        inside = _find_inside(self._root, source, given)
+        looks_like_file = PurePosixPath(given).suffix in _TEXTS - {""}
+        if inside is None:
+            if looks_like_file or given.startswith(("~", "/", "../")):
+                self.found.left.append(f"{source} imports {given}: it is outside of the workspace")
+        elif not (self._root / inside).is_file():
+            if looks_like_file:
+                self.found.left.append(f"{source} imports {given}: there is no such file")
+        elif inside.suffix.lower() not in _TEXTS or inside.name.startswith("."):
+            self.found.left.append(f"{source} imports {given}: only texts are read, such as Markdown")
+        elif str(inside) not in self.found.files:
+            if depth >= DEEPEST_IMPORT:
+                self.found.left.append(
+                    f"{source} imports {given}: imports are {DEEPEST_IMPORT} files deep at most"
+                )
+            elif not self._add_file(inside, depth + 1):
+                self.found.left.append(f"{source} imports {given}: it cannot be read")
+
+    def _list_rules(self, folder: PurePosixPath) -> Iterator[PurePosixPath]:
+        """Yield the files with rules of a folder, in the order of their names."""
+        top = self._root / folder
+        names = []
+        for place, below, files in os.walk(top / _RULES):
+            below.sort()
+            names += [Path(place, each).relative_to(top) for each in sorted(files) if each.endswith(".md")]
+            if len(names) > MOST_FILES:
+                self.found.left.append(f"{folder / _RULES}: only {MOST_FILES} files of it are read")
+                break
+        yield from (PurePosixPath(each) for each in names[:MOST_FILES])
+
+
+def _list_imports(text: str) -> list[str]:
+    """Return the paths that a text imports by `@path`, without what belongs to the sentence around them."""
+    found = (
+        match[1].replace("\\ ", " ").partition("#")[0] for match in _IMPORT.finditer(_CODE.sub(" ", text))
+    )
+    return list(dict.fromkeys(each.rstrip(".,;:!?)]}'\"*") for each in found))
+
+
+def _find_inside(root: Path, source: PurePosixPath, given: str) -> PurePosixPath | None:
+    """Return the path in the workspace that a file imports, None for one outside."""
+    named = Path.home() / given[2:] if given.startswith("~/") else Path(given)
+    place = Path(os.path.normpath(root / source.parent / named))
+    return PurePosixPath(place.relative_to(root)) if place.is_relative_to(root) else None
+
+
+def _describe_scope(text: str) -> str:
+    """Return a file with rules without its front matter; `paths` in it becomes a line that says what they are for."""
+    from agent.extension.front_matter import BadFrontMatter, read_list_field, split_front_matter
+
+    try:
+        found = split_front_matter(text)
+        paths = read_list_field(found[0], "paths") if found is not None else ()
+    except BadFrontMatter:
+        return text
+    if found is None:
+        return text
+    return f"For these files only: {', '.join(paths)}\n\n{found[1].strip()}" if paths else found[1].strip()
