@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.importing.foreign_rules import add_rule
+from cli.importing.hook_import import add_hooks
 from cli.importing.import_plan import ImportPlan, add_servers, format_toml, get_names, get_table, read_json
 from cli.settings.settings_files import SERVER_FILE
 from sandbox.errors import UserError
@@ -32,25 +33,17 @@ def read_claude(root: Path) -> ImportPlan:
     plan.set_model("model", settings.get("model"), source)
     _add_permissions(plan, settings.get("permissions"), source)
     plan.leave_unknown(settings, _TAKEN, source)
-    if settings.get("hooks") and settings.get("disableAllHooks", False) is not False:
-        plan.left.append(f"{source}: hooks: they are switched off by `disableAllHooks`")
-    elif isinstance(settings.get("hooks"), dict):
-        import json
-
-        from agent.extension.hooks.hook_definition import EVENTS
-        from agent.extension.hooks.hook_parser import parse_hooks
-
-        found = parse_hooks(settings, source, plan.left, is_project=False)
-        plan.shown += [f"{each.label}: {each.shown}" for each in found if not each.refusal]
-        known = {event: each for event, each in settings["hooks"].items() if event in EVENTS}
-        text = json.dumps({"hooks": known}, indent=2, ensure_ascii=False)
-        plan.files["agent-hooks.json"] = f"{text}\n".encode()
+    add_hooks(plan, settings, source)
     state = read_json(user / ".claude.json", plan)
     here = get_table(get_table(state, "projects"), str(root))
     explain_off = _explain_off_servers(settings, get_names(here, "disabledMcpServers"))
     add_servers(plan, state.get("mcpServers"), "~/.claude.json", explain_off)
     add_servers(plan, here.get("mcpServers"), "~/.claude.json", explain_off)
     _name_elsewhere_off(plan, state, str(root))
+    if rules := sorted(each.name for each in (folder / "rules").glob("*.md")):
+        plan.left.append(
+            f"{folder / 'rules'}: put what holds for a project into its AGENTS.md: {', '.join(rules)}"
+        )
     plan.add_files(folder / "commands", "commands")
     plan.add_files(folder / "agents", "agents", off=_find_off_agents(settings, folder / "agents"))
     plan.add_files(folder / "skills", "skills", "", _find_off_skills(settings, plan, source))

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from agent.model.effort import EFFORTS
+from cli.importing.codex_parts import add_agents, add_command_rules, add_hook_files, read_toml
 from cli.importing.import_plan import ImportPlan, add_servers, get_table
-from sandbox.errors import UserError
-from sandbox.fs.regular_file import SETTINGS, read_regular_file
 
+_PROVIDER_FIELDS = {"name", "base_url", "env_key", "env_key_instructions", "wire_api"}
 _APPROVALS = {
     "untrusted": "ask",
     "on-request": "auto",
@@ -29,6 +29,7 @@ _TAKEN = {
     "mcp_servers",
     "projects",
     "skills",
+    "hooks",
 }
 
 
@@ -37,7 +38,7 @@ def read_codex(root: Path) -> ImportPlan:
     plan = ImportPlan()
     folder = Path(os.environ.get("CODEX_HOME") or Path("~/.codex").expanduser())
     source = str(folder / "config.toml")
-    settings = _read_toml(folder / "config.toml", plan)
+    settings = read_toml(folder / "config.toml", plan)
     provider = str(settings.get("model_provider") or "openai")
     model = settings.get("model")
     if provider == "openai":
@@ -58,8 +59,13 @@ def read_codex(root: Path) -> ImportPlan:
         plan.left.append(f"{source}: network_access: name the hosts that commands may reach in `network`")
     if isinstance(write, dict) and write.get("writable_roots"):
         plan.left.append(f"{source}: writable_roots: commands write in the workspace only")
+    if others := sorted(set(get_table(settings, "model_providers")) - {provider}):
+        plan.left.append(f"{source}: model_providers: only the one in use is taken: {', '.join(others)}")
     add_servers(plan, settings.get("mcp_servers"), source, _explain_variables)
     plan.leave_unknown(settings, _TAKEN, source)
+    add_command_rules(plan, folder / "rules")
+    add_hook_files(plan, folder, settings)
+    add_agents(plan, folder / "agents")
     plan.add_files(folder / "prompts", "commands")
     plan.add_files(folder / "skills", "skills", "", _find_off_skills(settings))
     if (folder / "AGENTS.md").is_file():
@@ -70,13 +76,14 @@ def read_codex(root: Path) -> ImportPlan:
 def _add_provider(
     plan: ImportPlan, settings: dict[str, Any], provider: str, model: object, source: str
 ) -> None:
-    providers = settings.get("model_providers")
-    found = providers.get(provider) if isinstance(providers, dict) else None
-    base = found.get("base_url") if isinstance(found, dict) else None
+    found = get_table(settings.get("model_providers"), provider)
+    base = found.get("base_url")
     if isinstance(base, str) and isinstance(model, str):
-        plan.set_value("model", f"openai/{model}")
+        wire = "openai_responses" if found.get("wire_api") == "responses" else "openai"
+        plan.set_value("model", f"{wire}/{model}")
         plan.set_value("api_base", base)
         plan.left.append(f"{source}: the key of {provider!r}: export it as OPENAI_API_KEY")
+        plan.leave_unknown(found, _PROVIDER_FIELDS, f"{source}: model_providers.{provider}")
     else:
         plan.left.append(f"{source}: the model {model!r} of {provider!r}: set `model` to a name of ours")
 
@@ -95,16 +102,3 @@ def _find_off_skills(settings: dict[str, Any]) -> dict[str, str]:
             path = Path(str(each.get("path") or each.get("name")))
             off[path.parent.name if path.name == "SKILL.md" else path.name] = "`skills.config`"
     return off
-
-
-def _read_toml(path: Path, plan: ImportPlan) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        content = read_regular_file(path, SETTINGS)
-        return tomllib.loads((content or b"").decode("utf-8"))
-    except UserError as error:
-        plan.left.append(error.message)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        plan.left.append(f"{path}: it is no TOML: {error}")
-    return {}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.importing.foreign_rules import add_rule
+from cli.importing.gemini_parts import add_agents, add_policies, add_skills, name_extensions
 from cli.importing.import_plan import ImportPlan, add_servers, get_names, get_table, read_json
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
@@ -25,13 +26,15 @@ _TAKEN = {
         "allowedTools",
         "theme",
     ),
-    *("allowMCPServers", "excludeMCPServers", "admin"),
+    *("allowMCPServers", "excludeMCPServers", "admin", "skills", "agents"),
 }
 _KNOWN_BELOW = (
     ("general", {"vimMode", "defaultApprovalMode"}),
     ("tools", {"allowed", "exclude"}),
     ("mcp", {"allowed", "excluded"}),
-    ("admin", {"mcp"}),
+    ("admin", {"mcp", "skills"}),
+    ("skills", {"enabled", "disabled"}),
+    ("agents", {"overrides"}),
 )
 """Tables of which some fields are taken."""
 
@@ -73,6 +76,10 @@ def read_gemini(root: Path) -> ImportPlan:
         plan.leave_unknown(get_table(settings, name), known, f"{source} {name}")
     plan.leave_unknown(get_table(settings, "ui"), set(), f"{source} ui")
     _add_commands(plan, folder / "commands")
+    add_policies(plan, folder / "policies")
+    add_skills(plan, folder / "skills", settings)
+    add_agents(plan, folder / "agents", settings)
+    name_extensions(plan, folder / "extensions")
     if (folder / "GEMINI.md").is_file():
         plan.left.append(f"{folder / 'GEMINI.md'}: put what holds for a project into its AGENTS.md")
     return plan
