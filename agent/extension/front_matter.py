@@ -1,13 +1,14 @@
 """Front matter: the fields between two lines `---` at the start of a Markdown file.
 
-Agents, skills and commands are such files. Fields that are no YAML, as a description with a colon, are read line by
-line, since other agents accept them.
+Agents, skills, commands and rules are such files. Blank lines and HTML comments may come before it. Fields that are no
+YAML, as a description with a colon or with examples on several lines, are read one by one, since other agents accept
+them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -18,47 +19,124 @@ class BadFrontMatter(ValueError):
 NO_FRONT_MATTER = "there is no front matter: begin with a line `---`, `name:` and `description:`, and `---`"
 
 
+_BEFORE = re.compile(r"(?:\s|<!--.*?-->)*", re.DOTALL)
+"""Text that may come before the front matter."""
+
+_FIELDS = frozenset(
+    (
+        *(
+            "name",
+            "description",
+            "model",
+            "effort",
+            "color",
+            "version",
+            "license",
+            "compatibility",
+            "metadata",
+        ),
+        *(
+            "tools",
+            "disallowedTools",
+            "allowed-tools",
+            "disallowed-tools",
+            "permissionMode",
+            "maxTurns",
+            "skills",
+        ),
+        *(
+            "memory",
+            "background",
+            "isolation",
+            "hooks",
+            "mcpServers",
+            "initialPrompt",
+            "paths",
+            "globs",
+            "context",
+        ),
+        *("argument-hint", "arguments", "when_to_use", "user-invocable", "disable-model-invocation", "agent"),
+        *("shell", "alwaysApply", "kind", "temperature", "max_turns", "timeout_mins"),
+    )
+)
+"""Fields of such files: lines that begin so end a text on several lines, which may hold lines like `user: "How?"`."""
+
+_LINE = re.compile(r"([A-Za-z_][\w-]*):(?:[ \t]+(.*))?")
+
+
 def split_front_matter(text: str) -> tuple[Mapping[str, Any], str] | None:
     """Return the fields, and the text after them; None for a text without front matter. Raises BadFrontMatter."""
-    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    found = split_head(text)
+    if found is None:
+        return None
+    head, body = found
+    fields = _parse_fields(head)
+    if fields is None and _find_start(text):  # two rules across a text
+        return None
+    if fields is None:
+        raise BadFrontMatter("the front matter is no list of `field: value` lines")
+    return fields, body
+
+
+def split_head(text: str) -> tuple[str, str] | None:
+    """Return the lines between the first two `---`, and the text after them; None for a text without such lines."""
+    whole = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    lines = whole[_find_start(whole) :].split("\n")
     end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), 0)
     if lines[0].rstrip() != "---" or not end:
         return None
-    return _parse_fields("\n".join(lines[1:end])), "\n".join(lines[end + 1 :])
+    return "\n".join(lines[1:end]), "\n".join(lines[end + 1 :])
 
 
-def _parse_fields(head: str) -> Mapping[str, Any]:
+def _find_start(text: str) -> int:
+    """Return where the front matter begins, if there is one."""
+    match = _BEFORE.match(text)
+    return match.end() if match is not None else 0
+
+
+def _parse_fields(head: str) -> Mapping[str, Any] | None:
+    """Return the fields, None for lines that are none."""
+    found = _parse_yaml(head)
+    if isinstance(found, dict):
+        return {str(key): value for key, value in found.items()}
+    return {} if found is None and not head.strip() else _read_field_by_field(head)
+
+
+def _parse_yaml(text: str) -> object:
+    """Return a text's content, None for one that is no YAML."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where it was built
     try:
-        found = yaml.load(head, loader)  # both are safe loaders
+        return yaml.load(text, loader)  # both are safe loaders
     except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: an impossible date
-        found = _read_plain_lines(head)
-    if found is None:
-        found = {}
-    if not isinstance(found, dict) or not all(isinstance(each, str) for each in found):
-        raise BadFrontMatter("the front matter is no list of `field: value` lines")
-    return found
+        return None
 
 
-_LINE = re.compile(r"([A-Za-z][\w-]*):(?:[ \t]+(.*))?")
-
-
-def _read_plain_lines(head: str) -> Mapping[str, Any] | None:
-    """Read lines `field: value`, each value as it stands, with indented lines after it; None for anything else."""
-    found: dict[str, str] = {}
-    last = ""
+def _read_field_by_field(head: str) -> Mapping[str, Any] | None:
+    """Return fields each of which is YAML, or a text as it stands, with all lines up to the next field."""
+    blocks: dict[str, list[str]] = {}
+    last, is_text = "", False
     for line in head.split("\n"):
         match = _LINE.fullmatch(line)
-        if match is not None:
-            last = match[1]
-            found[last] = (match[2] or "").strip()
-        elif last and line[:1] in (" ", "\t"):
-            found[last] = f"{found[last]} {line.strip()}".strip()
-        elif line.strip():
+        if match is not None and (not is_text or match[1] in _FIELDS):
+            last, is_text = match[1], False
+            blocks[last] = [line]
+        elif last:
+            is_text = is_text or not line.startswith((" ", "\t", "- ", "#"))
+            blocks[last].append(line)
+        elif line.strip() and not line.startswith("#"):
             return None
-    return found
+    return {name: _read_block(name, lines) for name, lines in blocks.items()} or None
+
+
+def _read_block(name: str, lines: Sequence[str]) -> Any:
+    found = _parse_yaml("\n".join(lines))
+    if isinstance(found, dict) and list(found) == [name]:
+        return found[name]
+    value = "\n".join([lines[0].partition(":")[2], *lines[1:]]).strip()
+    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    return value[1:-1] if is_quoted else value
 
 
 def read_text_field(fields: Mapping[str, Any], name: str) -> str:

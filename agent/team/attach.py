@@ -62,6 +62,7 @@ class SessionTeam:
     def team(self) -> Team:
         """The agents at work and those that have reported."""
         if self._team is None:
+            from agent.team.rights import limit_agents
             from agent.team.team import Team
             from agent.team.team_monitor import BackgroundReports
 
@@ -71,7 +72,7 @@ class SessionTeam:
                 self._home,
                 catalog,
                 self._runtime.settings.agents,
-                equip=lambda child: attach_team(child, self._home, catalog),
+                equip=lambda child, agent: attach_team(child, self._home, limit_agents(agent, catalog)),
             )
             self._runtime.loop.monitors.add_monitor(
                 BackgroundReports(self._team, self._ends_turn, lambda: self.stays_open)

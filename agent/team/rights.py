@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.budget.limit_settings import LimitSettings
 from agent.children.spec import ChildSpec, Place
+from agent.team.definitions.agent_catalog import AgentCatalog
 from agent.team.definitions.agent_definition import AgentDefinition
 from agent.team.definitions.builtin_agents import OWN_TOOLS, read_instructions
 from agent.turn.runtime import Runtime
@@ -48,7 +49,7 @@ def decide_rights(agent: AgentDefinition, runtime: Runtime) -> Rights:
             "Ask the user to change the mode, or the agent's file.",
         )
     selected = list(_select_tools(agent, offered, mode))
-    denied = {tool for each in agent.denied if each.scope is None for tool in _list_tools(each, offered)}
+    denied = {tool for each in agent.denied if _is_whole(each) for tool in _list_tools(each, offered)}
     tools = tuple(dict.fromkeys(each for each in selected if each not in denied))
     writes = mode is not Mode.READ_ONLY and agent.mode is not Mode.READ_ONLY
     writes = writes and (agent.mode is not None or bool(WRITERS.intersection(tools)))
@@ -128,6 +129,36 @@ def _select_tools(agent: AgentDefinition, offered: Collection[str], mode: Mode) 
                 "Ask the user to change the mode, or take another agent.",
             )
         yield from found
+
+
+def limit_agents(agent: AgentDefinition, catalog: AgentCatalog) -> AgentCatalog:
+    """Return the agents that an agent may start: those that its file names as `Agent(a, b)`, or all.
+
+    A name without a plugin's means the one of its own plugin, too.
+    """
+    own = agent.name.rpartition(":")[0]
+    starts = [each for each in agent.tools or () if "delegate" in each.tools]
+    kept = {name for each in starts for name in _qualify(each.agents, own)}
+    denied = {name for each in agent.denied for name in _qualify(each.agents, own)}
+    is_limited = bool(starts) and all(each.agents for each in starts)
+    return replace(
+        catalog,
+        agents={
+            name: each
+            for name, each in catalog.agents.items()
+            if name not in denied and (name in kept or not is_limited)
+        },
+    )
+
+
+def _qualify(names: Collection[str], plugin: str) -> Iterator[str]:
+    for name in names:
+        yield name.lower()
+        yield f"{plugin}:{name.lower()}"
+
+
+def _is_whole(grant: ToolGrant) -> bool:
+    return grant.scope is None and not grant.agents
 
 
 def _list_tools(grant: ToolGrant, offered: Collection[str]) -> list[str]:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 MOST_QUESTIONS = 8
 """Questions of one agent to its parent: then it has to go on without an answer, or to end."""
 
-Equip = Callable[[Runtime], object]
+Equip = Callable[[Runtime, AgentDefinition], object]
 """Gives a child session agents of its own."""
 
 
@@ -243,7 +243,7 @@ class Team:
             equip_child(begun, agent, outbox, self.board, may_ask=may_ask, memory=memory)
             environment = begun.runtime.environment
             if rights.delegates and environment is not None and environment.request.depth < MOST_DEPTH:
-                self._equip(begun.runtime)
+                self._equip(begun.runtime, agent)
         except BaseException:  # nothing has begun: release it
             await begun.close()
             raise

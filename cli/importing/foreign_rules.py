@@ -30,6 +30,8 @@ def _translate_rule(text: str, verdict: Permission) -> str:
     if text.startswith("mcp__"):
         server, _, tool = text.removeprefix("mcp__").partition("__")
         return f"mcp({server}.{tool or '*'})"
+    if grant.agents:
+        raise ValueError("agents are limited in their own files, by `tools` and `disallowedTools`")
     if grant.scope is not None:
         return f"{grant.scope}({_complete_pattern(grant)})"
     if verdict == "allow":

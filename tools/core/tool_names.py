@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from sandbox.policy.rules import Kind
 
@@ -103,6 +104,7 @@ class ToolGrant:
     tools: the tools of this program, () for a tool that it has none for; a name that ends in "*" is a prefix
     scope, pattern: the kind and the pattern of the permission rule in parentheses; None and "" without one
     is_known: whether the name is one of ours or of the table
+    agents: names of the only agents that may be started, () for a tool that starts none, or any
     """
 
     written: str
@@ -110,6 +112,7 @@ class ToolGrant:
     scope: Kind | None = None
     pattern: str = ""
     is_known: bool = True
+    agents: tuple[str, ...] = ()
 
 
 def find_foreign_tool(name: str) -> ForeignTool | None:
@@ -131,13 +134,19 @@ def split_entries(value: str) -> list[str]:
     return [each.strip() for each in re.split(rf"{between}(?![^(]*\))", text) if each.strip()]
 
 
+_STARTS_AGENTS = ("delegate",)
+
 _ENTRY = re.compile(r"([A-Za-z_][\w.*-]*)(?:\((.*)\))?", re.DOTALL)
 
 
-def parse_grant(text: str, known: Collection[str]) -> ToolGrant:
+UnknownPatterns = Literal["error", "whole", "none"]
+
+
+def parse_grant(text: str, known: Collection[str], unknown_patterns: UnknownPatterns = "error") -> ToolGrant:
     """Parse one entry, such as `Read`, `Bash(git:*)`, `mcp__tickets__search` or `run_tests`.
 
     known: names of the tools of this program
+    unknown_patterns: what an entry means whose pattern means nothing here: its whole tool, or no tool
     Raises ValueError for a text that is no entry.
     """
     written = text.strip()
@@ -154,8 +163,12 @@ def parse_grant(text: str, known: Collection[str]) -> ToolGrant:
         row = find_foreign_tool(name)
         tools = row.ours if row is not None else ()
     scope = row.scope if row is not None and pattern not in ("", "*") else None
+    if pattern not in ("", "*") and tools == _STARTS_AGENTS:
+        return ToolGrant(written=written, tools=tools, agents=tuple(split_entries(pattern)))
     if pattern not in ("", "*") and scope is None:
-        raise ValueError(f"{written!r}: a pattern has no meaning for {name}")
+        if unknown_patterns == "error":
+            raise ValueError(f"{written!r}: a pattern has no meaning for {name}")
+        return ToolGrant(written=written, tools=tools if unknown_patterns == "whole" else ())
     return ToolGrant(
         written=written,
         tools=tools,
@@ -172,7 +185,9 @@ def normalize_pattern(scope: Kind, pattern: str) -> str:
     return re.sub(r"^(?:\./|/(?!/))", "", pattern)
 
 
-def list_grants(value: object, known: Collection[str]) -> tuple[ToolGrant, ...]:
+def list_grants(
+    value: object, known: Collection[str], unknown_patterns: UnknownPatterns = "error"
+) -> tuple[ToolGrant, ...]:
     """Return the entries of a list of tools as files write it: a YAML list, or text. Raises ValueError."""
     if isinstance(value, str):
         entries: Sequence[object] = split_entries(value)
@@ -182,4 +197,4 @@ def list_grants(value: object, known: Collection[str]) -> tuple[ToolGrant, ...]:
         raise ValueError(f"{value!r} is no list of tools")
     if not all(isinstance(each, str) for each in entries):
         raise ValueError(f"{value!r} is no list of names of tools")
-    return tuple(parse_grant(str(each), known) for each in entries)
+    return tuple(parse_grant(str(each), known, unknown_patterns) for each in entries)

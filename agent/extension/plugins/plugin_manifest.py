@@ -45,7 +45,16 @@ _NAMED_BY = {"skills": "skills", "commands": "commands", "agents": "agents", "ho
     "servers": "mcpServers"
 }
 
-_NOT_USED = ("lspServers", "outputStyles", "themes", "monitors", "channels", "userConfig", "settings")
+MOST_NAMED = 5
+"""Files of a place that are named."""
+
+_UNUSED_PLACES = ("workflows", "output-styles", "themes", "monitors", "bin", ".lsp.json", "settings.json")
+"""Places of parts that there is nothing like here."""
+
+_NOT_USED = (
+    *("lspServers", "outputStyles", "themes", "monitors", "channels", "userConfig", "settings"),
+    *("workflows", "dependencies", "experimental"),
+)
 """Fields of parts that there is nothing like here."""
 
 
@@ -71,6 +80,7 @@ def read_manifest(tree: SourceTree) -> Manifest:
         layout = {kind: tuple(_list_places(tree, kind, vendor, left)) for kind in _PLACES}
         if unused := [each for each in _NOT_USED if each in vendor]:
             left.append(f"there is nothing like it here: {', '.join(unused)}")
+    left += _list_unused_places(tree)
     if neutral is not None and (vendor is None or neutral.get("$schema") == SCHEMA):
         _check_neutral(tree, neutral, left)
         both = {"skills": ("skills",), "servers": ("mcp.json",)}
@@ -146,6 +156,14 @@ def _list_places(tree: SourceTree, kind: str, given: Mapping[str, Any], left: li
         else:
             found.append(place)
     yield from dict.fromkeys(found)
+
+
+def _list_unused_places(tree: SourceTree) -> Iterator[str]:
+    for place in _UNUSED_PLACES:
+        files = sorted(each for each in tree.entries if each == place or each.startswith(f"{place}/"))
+        if files:
+            more = f" and {len(files) - MOST_NAMED} more" if len(files) > MOST_NAMED else ""
+            yield f"there is nothing like it here: {', '.join(files[:MOST_NAMED])}{more}"
 
 
 def _normalize_place(place: object) -> str | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agent.app_dirs import Home
+from agent.extension.front_matter import split_head
 from agent.extension.plugins.plugin_layout import list_markdown_files
 from agent.extension.plugins.plugin_store import Plugin, list_plugins
 from agent.extension.project_trust import describe_untrusted, is_trusted
@@ -175,6 +176,7 @@ def _list_definitions(files: list[_File]) -> tuple[Definition, ...]:
 def _describe_content(content: bytes) -> str:
     """Return the lines of the front matter that give rights, and the size of the instructions."""
     text = content.decode("utf-8", "replace")
-    lines = [line.strip() for line in text.split("\n---", 1)[0].split("\n")]
+    head, _ = split_head(text) or ("", text)
+    lines = [line.strip() for line in head.split("\n")]
     rights = [line for line in lines if line.startswith(("tools:", "permissionMode:", "model:"))]
     return "; ".join([*rights, f"{len(content)} bytes"])

@@ -59,7 +59,7 @@ MEMORIES: Mapping[str, MemoryScope] = {"none": "", "project": "project", "local"
 LONGEST_DESCRIPTION = 1_000
 """Characters of a description that are used: each session pays for those of all its agents."""
 
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_NAME = re.compile(r"[^\W_][\w.-]{0,63}")
 
 
 class BadAgentFile(ValueError):
@@ -76,12 +76,13 @@ def parse_agent_file(text: str, source: str, stem: str, known: Collection[str]) 
     name = reader.get_text("name", stem).lower()
     if not _NAME.fullmatch(name):
         raise BadAgentFile(f"{source}: {name!r} is no name: write letters, digits and - in `name:`")
-    description = " ".join(reader.get_text("description", "").split())
+    description = " ".join(reader.get_text("description", "").replace("\\n", " ").split())
     if not description:
         raise BadAgentFile(f"{source}: there is no description: say in `description:` when to use this agent")
     if not body.strip():
         raise BadAgentFile(f"{source}: there are no instructions: write them below the second `---`")
-    tools, denied = reader.read_grants("tools", known), reader.read_grants("disallowedTools", known)
+    tools = reader.read_grants("tools", known)
+    denied = reader.read_grants("disallowedTools", known, widens=True)
     agent = AgentDefinition(
         name=name,
         description=description[:LONGEST_DESCRIPTION],
@@ -146,12 +147,18 @@ class _FieldReader:
             raise self.build_error(field, f"one of {', '.join(choices)}")
         return choices[value] if value else default
 
-    def read_grants(self, field: str, known: Collection[str]) -> tuple[ToolGrant, ...] | None:
+    def read_grants(
+        self, field: str, known: Collection[str], *, widens: bool = False
+    ) -> tuple[ToolGrant, ...] | None:
+        """Return a list of tools. An entry whose pattern means nothing here never grants.
+
+        widens: whether such an entry means its whole tool, else none
+        """
         value = self._given.get(field)
         if value is None or value in ("*", ["*"]):
             return None
         try:
-            return list_grants(value, known)
+            return list_grants(value, known, unknown_patterns="whole" if widens else "none")
         except ValueError as error:
             raise BadAgentFile(
                 f"{self._source}: `{field}:` {error}: write names, as in `Read, Grep`"

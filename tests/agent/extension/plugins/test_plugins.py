@@ -300,3 +300,19 @@ def test_variables_of_a_plugins_server(tmp_path: Path, monkeypatch: pytest.Monke
     assert place.argv == (f"{plugin.folder}/db", "--port", "80 ${CLAUDE_PLUGIN_ROOT}")
     assert str(found["guard:lost"]).startswith("the variable NOT_THERE is not set")
     assert str(found["guard:far"]) == "x is another machine: its address begins with https://"
+
+
+def test_parts_that_there_is_nothing_like_are_named(tmp_path: Path) -> None:
+    folder = make_vendor(tmp_path / "p", workflows="./flows", dependencies=["other"])
+    write(folder, {f"workflows/{n}.js": "export const meta = {}" for n in range(7)})
+    write(folder, {"output-styles/short.md": "x", "bin/tool": "x", "settings.json": "{}"})
+    told = "\n".join(stage_plugin(Home.from_environment(), str(folder)).left)
+    assert "there is nothing like it here: workflows/0.js, workflows/1.js" in told
+    for each in (
+        "workflows/4.js and 2 more",
+        "output-styles/short.md",
+        "bin/tool",
+        "settings.json",
+        "dependencies",
+    ):
+        assert each in told, each

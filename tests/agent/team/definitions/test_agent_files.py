@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,14 @@ import pytest
 from agent.app_dirs import Home
 from agent.team.definitions.agent_catalog import (
     TRUST_PLACE,
+    AgentCatalog,
     check_agent_files,
     find_agents_to_trust,
     load_agents,
 )
 from agent.team.definitions.agent_definition import AgentDefinition
 from agent.team.definitions.agent_file import BadAgentFile, parse_agent_file
+from agent.team.rights import limit_agents
 from sandbox.policy.decision import Mode
 from sandbox.policy.trust import TrustStore
 from tools.builtin_tools import NAMES
@@ -149,3 +152,42 @@ def test_no_file_breaks_a_session(shop: Path) -> None:
     ]
     assert len(catalog.notices) == 4
     assert all("\n" not in line for line in catalog.notices)
+
+
+@pytest.mark.parametrize("name", ["0-first", "3d", "Code.Review", "größe"])
+def test_names_of_agents(name: str) -> None:
+    assert parse(f"---\nname: {name}\ndescription: d\n---\nx").name == name.lower()
+
+
+def test_patterns_that_mean_nothing_never_grant() -> None:
+    agent = parse(
+        "---\ndescription: d\ntools: Read, Agent(a, b), WebFetch(domain:x.example)\n"
+        "disallowedTools: WebSearch(x), Task(c)\n---\nx"
+    )
+    assert [(each.tools, each.agents) for each in agent.tools or ()] == [
+        (("read",), ()),
+        (("delegate",), ("a", "b")),
+        ((), ()),
+    ]
+    assert [(each.tools, each.agents) for each in agent.denied] == [
+        (("web_search",), ()),
+        (("delegate",), ("c",)),
+    ]
+    assert agent.warnings == ("fixer.md: there is no such tool here, left out: WebFetch(domain:x.example)",)
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "kept"),
+    [
+        ("lead", "tools: Agent(first, second)", ["first"]),
+        ("p:lead", "tools: Agent(second)", ["p:second"]),
+        ("lead", "tools: Agent, Agent(first)", ["first", "third", "p:second"]),
+        ("lead", "disallowedTools: Agent(first)", ["third", "p:second"]),
+        ("p:lead", "tools: Task(First), Agent(third)\ndisallowedTools: Agent(second)", ["first", "third"]),
+        ("lead", "tools: Read", ["first", "third", "p:second"]),
+    ],
+)
+def test_the_agents_that_an_agent_may_start(name: str, lines: str, kept: list[str]) -> None:
+    lead = replace(parse(f"---\ndescription: d\n{lines}\n---\nx"), name=name)
+    catalog = AgentCatalog(agents=dict.fromkeys(("first", "third", "p:second"), lead))
+    assert list(limit_agents(lead, catalog).agents) == kept
