@@ -18,16 +18,18 @@ from sandbox.policy.rules import Kind
 class ForeignTool:
     """A tool of other agents.
 
-    names: as they spell it, the first one in messages
+    names: as they spell it, Claude Code's of today first; all of them mean it in hooks, agents, rules and commands
     ours: the tools that do the same; () where there is none
     inputs: names of its inputs → names of our arguments, as far as they differ
     scope: kind of permission rule that a pattern in parentheses is
+    since: releases of Claude Code in which one of its names came instead of an earlier one
     """
 
     names: tuple[str, ...]
     ours: tuple[str, ...]
     inputs: Mapping[str, str] = field(default_factory=dict)
     scope: Kind | None = None
+    since: Mapping[str, str] = field(default_factory=dict)
 
 
 EDITORS = ("edit", "edit_symbol", "edit_lines", "apply_patch", "edit_several")
@@ -54,7 +56,10 @@ FOREIGN_TOOLS: tuple[ForeignTool, ...] = (
         inputs={"cmd": "command"},
         scope="shell",
     ),
-    ForeignTool(names=("BashOutput", "KillShell", "KillBash"), ours=("process",)),
+    ForeignTool(
+        names=("TaskOutput", "BashOutput", "AgentOutputTool", "TaskStop", "KillShell", "KillBash"),
+        ours=("process",),
+    ),
     ForeignTool(
         names=("Grep", "search_file_content", "grep_search", "ripgrep"),
         ours=("search",),
@@ -73,8 +78,9 @@ FOREIGN_TOOLS: tuple[ForeignTool, ...] = (
     ForeignTool(names=("WebFetch", "web_fetch"), ours=("web_fetch",)),
     ForeignTool(names=("WebSearch", "google_web_search", "web_search"), ours=("web_search",)),
     ForeignTool(
-        names=("Task", "Agent"),
+        names=("Agent", "Task"),
         ours=("delegate",),
+        since={"Agent": "2.1.63"},
         inputs={
             "prompt": "task",
             "subagent_type": "agent",
@@ -82,7 +88,13 @@ FOREIGN_TOOLS: tuple[ForeignTool, ...] = (
             "resume": "child",
         },
     ),
-    ForeignTool(names=("TodoWrite", "TodoRead", "update_plan", "write_todos"), ours=("plan",)),
+    ForeignTool(
+        names=(
+            *("TodoWrite", "TodoRead", "TaskCreate", "TaskUpdate", "TaskGet", "TaskList"),
+            *("update_plan", "write_todos"),
+        ),
+        ours=("plan",),
+    ),
     ForeignTool(names=("AskUserQuestion", "ask_followup_question", "request_user_input"), ours=("ask_user",)),
     ForeignTool(
         names=("Skill", "activate_skill"),
@@ -113,6 +125,13 @@ class ToolGrant:
     pattern: str = ""
     is_known: bool = True
     agents: tuple[str, ...] = ()
+
+
+def list_foreign_names(tool: str) -> tuple[str, ...]:
+    """Return the names that other agents have, or had, for a tool of ours, the usual one first."""
+    rows = [each for each in FOREIGN_TOOLS if tool in each.ours]
+    patches = ("apply_patch",) if any(each.scope == "edit" for each in rows) else ()
+    return tuple(dict.fromkeys((*(name for each in rows for name in each.names), *patches)))
 
 
 def find_foreign_tool(name: str) -> ForeignTool | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sandbox.policy.decision import Approval, Mode
 from tools.core.action import Observation
-from tools.core.tool_names import FOREIGN_TOOLS, ForeignTool, rename_inputs
+from tools.core.tool_names import FOREIGN_TOOLS, ForeignTool, list_foreign_names, rename_inputs
 
 LONGEST_OUTPUT = 20_000
 """Characters of a tool's output that a hook is told."""
@@ -23,9 +23,8 @@ _INPUTS = frozenset(
 
 
 def find_tool_names(tool: str) -> tuple[str, ...]:
-    """Return the name of a tool for hooks (`Bash`), then ours: matchers may use both."""
-    row = _find_row(tool)
-    return (row.names[0], tool) if row is not None else (tool,)
+    """Return the names of a tool for hooks (`Bash`), then ours: matchers may use any, also an earlier one."""
+    return tuple(dict.fromkeys((*list_foreign_names(tool), tool)))
 
 
 def translate_arguments(

@@ -41,6 +41,7 @@ FIELDS = (
 
 MODES: Mapping[str, Mode | None] = {
     "default": None,
+    "manual": None,
     "acceptEdits": Mode.WORKSPACE,
     "auto": Mode.WORKSPACE,
     "dontAsk": Mode.WORKSPACE,

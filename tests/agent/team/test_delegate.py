@@ -459,6 +459,30 @@ def test_an_agent_starts_others_only_if_its_file_says_so(shop: Path, tmp_path: P
     play_team(shop, team_settings(tmp_path, turns, {"lead": lead, "explore": look}), story)
 
 
+@pytest.mark.slow
+def test_an_agent_starts_only_those_that_its_file_names(shop: Path, tmp_path: Path) -> None:
+    write_agent("lead", "tools: Read, Agent(explore)")
+    write_agent("other")
+    lead = [
+        {"calls": [call("delegate", agent="other", task="Look")], "expect": [{"tools": ["delegate"]}]},
+        {
+            "calls": [call("delegate", agent="explore", task="Look")],
+            "expect": ["there is no agent 'other'. Agents: explore"],
+        },
+        {"text": "Led.", "expect": ["Seen."]},
+    ]
+    look = [{"calls": [call("report", answer="Seen.", findings=[])]}]
+    turns = [{"calls": [call("delegate", agent="lead", task="Lead")]}, {"text": "Done.", "expect": ["Led."]}]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        end = await runtime.run_turn("Lead")
+        assert end.outcome == "done", end.summary
+        tree = [(depth, row.name) for depth, row in team.team.activity.list_tree()]
+        assert tree == [(0, "lead-1"), (1, "lead-1.explore-1")]
+
+    play_team(shop, team_settings(tmp_path, turns, {"lead": lead, "explore": look}), story)
+
+
 def test_an_error_inside_an_agent_is_no_result(shop: Path, tmp_path: Path) -> None:
     look = [{"error": {"fault": "credentials", "message": "no key"}}]
     turns = [

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tools.builtin_tools import NAMES
-from tools.core.tool_names import FOREIGN_TOOLS, list_grants, parse_grant, rename_inputs, split_entries
+from tools.core.tool_names import (
+    FOREIGN_TOOLS,
+    list_foreign_names,
+    list_grants,
+    parse_grant,
+    rename_inputs,
+    split_entries,
+)
 
 
 def test_every_tool_of_the_table_that_is_ours_exists() -> None:
@@ -72,3 +79,27 @@ def test_inputs_get_our_names() -> None:
         "task": "look",
         "agent": "explore",
     }
+
+
+@pytest.mark.parametrize(
+    ("tool", "first", "others"),
+    [
+        ("delegate", "Agent", {"Task"}),
+        ("edit", "Edit", {"MultiEdit", "replace", "apply_patch"}),
+        ("write", "Write", {"write_file", "apply_patch"}),
+        ("process", "Bash", {"KillShell", "TaskStop", "BashOutput", "TaskOutput"}),
+        ("plan", "TodoWrite", {"TaskCreate", "TaskUpdate", "update_plan"}),
+        ("list", "Glob", {"LS", "list_directory"}),
+        ("run_tests", "", set()),
+    ],
+)
+def test_a_tool_has_all_its_names_of_other_agents(tool: str, first: str, others: set[str]) -> None:
+    found = list_foreign_names(tool)
+    assert found[:1] == ((first,) if first else ())
+    assert others <= set(found)
+
+
+def test_no_name_is_in_two_rows() -> None:
+    names = [name.lower() for each in FOREIGN_TOOLS for name in each.names]
+    assert len(names) == len(set(names))
+    assert all(name in each.names for each in FOREIGN_TOOLS for name in each.since)

@@ -472,3 +472,21 @@ def test_a_model_is_asked_by_a_prompt_hook(shop: Path) -> None:
         assert end.summary == "Done."
 
     play(shop, settings, story)
+
+
+def test_a_matcher_may_have_any_name_of_a_tool(shop: Path) -> None:
+    """Earlier names, and those of other agents; the hook is told today's."""
+    refuse = 'grep -o \'"tool_name": "[A-Za-z]*"\' >&2; exit 2'
+    names = ("LS", "MultiEdit", "run_shell_command")
+    write_user(PreToolUse=[entry for name in names for entry in group(refuse, matcher=name)])
+    events = run_session(
+        shop,
+        [
+            {"calls": [call("list", path=".")]},
+            {"calls": [call("edit", path="cart.py", old="2", new="3")], "expect": ["Glob"]},
+            {"calls": [call("shell", command="ls")], "expect": ["Edit"]},
+            {"text": "Done.", "expect": ["Bash"]},
+        ],
+    )
+    assert [each.partition(":")[0] for each in observations(events)[:3]] == ["denied"] * 3
+    assert (shop / "cart.py").read_text() == "TAX = 2\n"
