@@ -252,7 +252,8 @@ def _classify_test_report(data: Mapping[str, Any]) -> str:
     report = data.get("report")
     if not isinstance(report, dict):
         return ""
-    word = {"passed": "tests-passed", "no-runner": "untestable", "no-tests": "untestable"}
+    untestable = dict.fromkeys(("no-runner", "no-tests", "unverified"), "untestable")
+    word = {"passed": "tests-passed", **untestable}
     return word.get(str(report.get("outcome")), "tests-failed")
 
 

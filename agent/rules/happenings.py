@@ -150,7 +150,8 @@ def classify_suite_run(data: Mapping[str, Any]) -> str:
     report = data.get("report")
     if not isinstance(report, dict) or report.get("targets"):
         return ""
-    word = {"passed": "tests-passed", "no-runner": "untestable", "no-tests": "untestable"}
+    untestable = dict.fromkeys(("no-runner", "no-tests", "unverified"), "untestable")
+    word = {"passed": "tests-passed", **untestable}
     return word.get(str(report.get("outcome")), "tests-failed")
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sandbox.fs.private_files import create_private_folder
 from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
 from tools.testing import output_parsers
-from tools.testing.launch import Launch
+from tools.testing.launch import FinishedRun, Launch
 from tools.testing.project_files import Project
+from tools.testing.report import Findings
+from tools.testing.summary_formats import CUT_SHORT
 
 _CTEST = re.compile(r"^\s*(enable_testing\s*\(|include\s*\(\s*CTest\s*\))", re.MULTILINE | re.IGNORECASE)
 
@@ -48,16 +51,34 @@ def _format_steps(folder: str, chosen: Sequence[str]) -> str:
     return f"cmake -S . -B {at} && cmake --build {at} && {test}"
 
 
+_COUNT_EXAMPLES = """\
+RSpec.configure do |config|
+  config.before(:suite) { File.write(File.join(__dir__, "count"), RSpec.world.example_count.to_s) }
+end
+"""
+"""Ruby code that writes the number of examples that are to run: one that calls `exit` ends the run with status 0."""
+
+
+def _parse_rspec(evidence: FinishedRun) -> Findings:
+    found = output_parsers.parse_any(evidence)
+    planned = evidence.read_report_file("count")
+    ran = found.passed + found.failed + found.skipped
+    cut = planned.isdigit() and ran < int(planned) and not found.failed
+    return replace(found, lost=CUT_SHORT) if cut else found
+
+
 def detect_rspec(project: Project) -> str:
     return next((name for name in (".rspec", "spec/spec_helper.rb") if project.contains_text(name, "")), "")
 
 
 async def launch_rspec(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
     start = ("bundle", "exec", "rspec") if project.contains_text("Gemfile", "") else ("rspec",)
+    counter = reports / "count.rb"
+    counter.write_text(_COUNT_EXAMPLES)
     return Launch(
         runner="rspec",
-        argv=(*start, "--no-color", *targets),
+        argv=(*start, "--no-color", "--require", str(counter), *targets),
         command=project.format_command((*start, *targets)),
-        parse=output_parsers.parse_any,
+        parse=_parse_rspec,
         env=shell_environment(),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from sandbox.policy.decision import Mode
 from tools.core.text import format_count, join_names
 from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
+from tools.testing import output_parsers
 from tools.testing.launch import FinishedRun, Launch
 from tools.testing.packages import has_unlisted_members, list_go_modules
 from tools.testing.project_files import Project
@@ -201,14 +203,15 @@ def parse_cargo(evidence: FinishedRun) -> Findings:
     text = "\n".join(evidence.stream_lines())
     kinds: Mapping[str, Kind] = {"ok": "passed", "FAILED": "failed", "ignored": "skipped"}
     lines = list(_CARGO_LINE.finditer(text))
-    if not lines and "test result:" not in text:
+    if not lines and not re.search(r"^(?:test result:|running \d+ tests?$)", text, re.M):
         problem = "it does not compile" if "could not compile" in text else "cargo could not start the tests"
         return Findings(broken=problem, counted=False) if evidence.returncode else NOTHING
     bodies = {section["name"]: section["body"].strip() for section in _CARGO_SECTION.finditer(text)}
     failed = [line["name"] for line in lines if line["verdict"] == "FAILED"]
     failures = [_build_cargo_failure(name, bodies.get(name, "")) for name in failed[:MAX_FAILURES]]
     names = [line["name"] for line in lines]
-    return tally_findings((kinds[line["verdict"]] for line in lines), failures, names=names)
+    found = tally_findings((kinds[line["verdict"]] for line in lines), failures, names=names)
+    return replace(found, lost=output_parsers.find_loss(evidence, "cargo"))
 
 
 def _build_cargo_failure(name: str, body: str) -> TestFailure:

@@ -69,6 +69,7 @@ class Launch:
 
     command: as a user would type it, without options for our report
     has_count: a successful run reports its number of tests, so a run without a number ran none
+    is_trusted: the user named the command, so that its exit status is enough where no number is reported
     """
 
     runner: str
@@ -76,6 +77,7 @@ class Launch:
     command: str
     parse: Callable[[FinishedRun], Findings]
     has_count: bool = True
+    is_trusted: bool = False
     env: Mapping[str, str] = field(default_factory=dict)
     writable: tuple[Path, ...] = ()
 

@@ -181,7 +181,9 @@ def _parse_node(evidence: FinishedRun) -> Findings:
         partial(_format_node_id, evidence.root),
         broken=_is_file_failure,
     )
-    return found if found.counted else output_parsers.parse_any(evidence)
+    if not found.counted:
+        return output_parsers.parse_any(evidence)
+    return output_parsers.leave_out_node_files(found, evidence.root)
 
 
 def _format_node_id(root: Path, case: Element) -> str:

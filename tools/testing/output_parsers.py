@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
-from tools.core.text import strip_terminal_codes
+from tools.core.text import join_names, strip_terminal_codes
 from tools.testing.junit import find_innermost_place, keep_project_frames
-from tools.testing.launch import FinishedRun
+from tools.testing.launch import FinishedRun, read_report
 from tools.testing.report import (
     MAX_FAILURES,
     NOTHING,
@@ -19,6 +21,7 @@ from tools.testing.report import (
     make_failure,
     tally_findings,
 )
+from tools.testing.summary_formats import CUT_SHORT, FORMATS, NOTHING_RAN, SummaryFormat
 
 _RULE = re.compile(r"^(?:={50,}|-{50,})$", re.M)
 _UNITTEST_HEAD = re.compile(r"^(FAIL|ERROR): (?P<name>\S+)(?: \((?P<where>[^)\n]*)\))?(?P<sub>.*)$", re.M)
@@ -123,72 +126,104 @@ def parse_pytest_counts(evidence: FinishedRun) -> Mapping[str, int]:
     return {word: int(number) for number, word in re.findall(r"(\d+) ([a-z]+)", found[-1])} if found else {}
 
 
-_SUMMARIES: Mapping[str, tuple[str, str]] = {
-    # pattern of the summary line, and of failing tests' names elsewhere in the output
-    "cargo": (
-        r"^test result: \w+\. (?P<passed>\d+) passed; (?P<failed>\d+) failed; (?P<skipped>\d+) ignored",
-        r"^test (\S+) \.\.\. FAILED$",
-    ),
-    "vitest": (
-        r"^\s+Tests +(?:(?P<failed>\d+) failed)?(?: \| )?(?:(?P<passed>\d+) passed)?(?: \| )?"
-        r"(?:(?P<skipped>\d+) skipped)?(?:(?: \| )?\d+ todo)? \(\d+\)$",
-        r"^\s*FAIL +(\S+ > .+)$",
-    ),
-    "jest": (
-        r"^\s*Tests:? +(?:(?P<failed>\d+) failed[,| ]+)?(?:(?P<skipped>\d+) skipped[,| ]+)?"
-        r"(?:\d+ todo[,| ]+)?(?:(?P<passed>\d+) passed)?",
-        r"^\s+● (.+ › .+)$",
-    ),
-    "mocha": (
-        r"^\s+(?P<passed>\d+) passing \([^)]*\)(?:\n\s+(?P<skipped>\d+) pending)?"
-        r"(?:\n\s+(?P<failed>\d+) failing)?",
-        r"^\s+\d+\) (.+):?$",
-    ),
-    "surefire": (
-        r"^(?:\[\w+\] )?Tests run: (?P<total>\d+), Failures: (?P<failed>\d+), Errors: (?P<errors>\d+),"
-        r" Skipped: (?P<skipped>\d+)\s*$",
-        r"^\[ERROR\]\s+(\S+)(?:  <<<|:\d+)",
-    ),
-    "node": (
-        r"^[#ℹ] pass (?P<passed>\d+)\n[#ℹ] fail (?P<failed>\d+)\n"
-        r"[#ℹ] cancelled (?P<errors>\d+)\n[#ℹ] skipped (?P<skipped>\d+)",
-        r"^not ok \d+ - (.+)$",
-    ),
-    "rspec": (
-        r"^(?P<total>\d+) examples?, (?P<failed>\d+) failures?(?:, (?P<skipped>\d+) pending)?",
-        r"^rspec (\S+)",
-    ),
-    "phpunit": (
-        r"^Tests: (?P<total>\d+), Assertions: \d+(?:, Errors: (?P<errors>\d+))?"
-        r"(?:, Failures: (?P<failed>\d+))?",
-        r"^\d+\) (\S+::\S+)",
-    ),
-    "phpunit, all passed": (r"^OK \((?P<passed>\d+) tests?, \d+ assertions?\)", ""),
-    "ctest": (
-        r"^\d+% tests passed, (?P<failed>\d+) tests? failed out of (?P<total>\d+)",
-        r"^\s*\d+ - (\S+) \((?:Failed|Timeout|SEGFAULT|Subprocess aborted)\)",
-    ),
-}
-
 _TAP = re.compile(
-    r"^(?P<bad>not )?ok\b(?: \d+)?(?: -)? ?(?P<name>[^#\n]*)(?P<directive># (?:SKIP|TODO).*)?$", re.M | re.I
+    r"^(?P<bad>not )?ok(?= |$)(?: +\d+)?(?: +-)? ?(?P<name>.*?)(?P<directive> *# *(?:SKIP|TODO)\b.*)?(?: # time=.*)?$",
+    re.M | re.I,
 )
+_TAP_PLAN = re.compile(r"^1\.\.(\d+)(?= *(?:#.*)?$)", re.M)
+_TAP_START = re.compile(r"^(?:TAP version \d+$|1\.\.\d+ *(?:#.*)?$)", re.M)
+_TAP_STOP = re.compile(r"^Bail out!.*", re.M)
+_PROVE = re.compile(r"^Files=\d+, Tests=(?P<total>\d+), .*\nResult: \w+$", re.M)
+_PROVE_FAILED = re.compile(r"^(?P<file>\S+) +\(Wstat: .* Tests: \d+ Failed: (?P<failed>\d+)\)$", re.M)
 _GO = re.compile(r"^--- (?P<verdict>PASS|FAIL|SKIP): (?P<name>\S+)", re.M)
-_GO_PACKAGE = re.compile(r"^(?P<verdict>ok  |FAIL)\t(?P<name>\S+)", re.M)
+_GO_PACKAGE = re.compile(r"^(?P<verdict>ok  |FAIL)\t(?P<name>\S+)(?!.*\[no tests to run\])", re.M)
+_PYTEST_EXIT = re.compile(r"^!+ _pytest\.outcomes\.Exit: (.*?) !+$", re.M)
 
 
 def parse_any(evidence: FinishedRun) -> Findings:
-    """Parse the output of an unknown runner by trying known formats."""
-    for reader in (parse_pytest, parse_unittest):
-        found = reader(evidence)
-        if found.counted:
-            return found
+    """Parse the output of one or more unknown runners: the sum of all results in known formats."""
+    found = NOTHING
     text = _read_whole_output(evidence)
-    for summary, names in _SUMMARIES.values():
-        found = _parse_summary(text, summary, names)
-        if found.counted:
-            return found
-    return next((found for read in _BY_LINE if (found := read(text)).counted), NOTHING)
+    for reader in (parse_pytest, parse_unittest):
+        found += reader(evidence)
+    for each in FORMATS:
+        one = each.parse(text)
+        if one.counted and each.name == "node":
+            named = leave_out_node_files(_name_node_files(one, text, evidence.root), evidence.root)
+            one = replace(named, passed_tests=())
+        found += one
+        if one.counted:  # several formats have the same words
+            text = re.sub(each.summary, "", text, flags=re.M)
+    if not found.counted:
+        found = next((one for read in _BY_LINE if (one := read(text)).counted), NOTHING)
+    if not found.counted and NOTHING_RAN.search(text):
+        found = Findings()
+    return replace(found, lost=found.lost or find_pytest_exit(evidence) or find_loss(evidence))
+
+
+def find_loss(evidence: FinishedRun, *names: str) -> str:
+    """Return a sentence if a run in the output has a start and no end, "" if not. names: of formats, none for all"""
+    text = _read_whole_output(evidence)
+    known = (each for each in (*_FULL_RUNS, *FORMATS) if not names or each.name in names)
+    return CUT_SHORT if any(each.is_cut_short(text) for each in known) else ""
+
+
+def find_pytest_exit(evidence: FinishedRun) -> str:
+    """Return a sentence if a test has called `pytest.exit`, which can end with status 0, "" if not."""
+    stopped = _PYTEST_EXIT.search(_read_whole_output(evidence))
+    return f"{CUT_SHORT}: {stopped[1]}" if stopped else ""
+
+
+_FULL_RUNS = (
+    SummaryFormat(
+        name="pytest",
+        summary="(?!)",
+        start=r"^=+ test session starts =+$",
+        end=r"^=+ (?:\d+ \w+|no tests ran).* in [\d.]+s\b.*=+$",
+    ),
+    SummaryFormat(
+        name="unittest",
+        summary="(?!)",
+        start=r"^\w+ \([\w.]+\)(?:\n[^\n]*?)? \.\.\. ",
+        end=r"^Ran \d+ tests? in ",
+        has_many_starts=True,
+    ),
+)
+"""Runners whose results have a parser of their own."""
+
+
+def leave_out_node_files(found: Findings, root: Path) -> Findings:
+    """Remove the files that node counts as a passed test: they ran no test, or ended before all of theirs had run."""
+    files = [name for name in found.passed_tests if _SCRIPT_NAME.search(name) and (root / name).is_file()]
+    lost = [name for name in files if _has_node_tests(root, name)]
+    return replace(
+        found,
+        passed=max(found.passed - len(files), 0),
+        passed_tests=tuple(name for name in found.passed_tests if name not in files),
+        lost=f"{CUT_SHORT}: {join_names(lost, 5)}" if lost else found.lost,
+    )
+
+
+_SCRIPT_NAME = re.compile(r"\.[cm]?[jt]sx?$")
+_NODE_TEST_NAME = re.compile(r"(^|/)(test|test-[^/]*|[^/]*[.\-_]test)\.\w+$")
+_NODE_TESTS = re.compile(r"""["'](?:node:test|test)["']""")
+_TEST_CALL = re.compile(r"^\s*(?:await )?(?:test|it|describe|suite)\s*(?:\.\w+\s*)?\(", re.M)
+_EXPORTS = re.compile(r"^\s*(?:export\b|module\.exports\b|exports\.)", re.M)
+
+
+def _has_node_tests(root: Path, name: str) -> bool:
+    """Return whether a script has tests for node's runner: a helper, or a script that only asserts, has none."""
+    text = read_report(root / name).decode("utf-8", "replace")
+    if _NODE_TESTS.search(text) and not _EXPORTS.search(text):
+        return True
+    return bool(_NODE_TEST_NAME.search(name) and _TEST_CALL.search(text))
+
+
+def _name_node_files(found: Findings, text: str, root: Path) -> Findings:
+    """Name the passed tests that are files of the project."""
+    lines = re.findall(r"^(?:✔|ok \d+ -) (\S+?)(?: \([\d.]+ms\))?$", text, re.M)
+    names = (each.removeprefix(f"{root}/") for each in lines if _SCRIPT_NAME.search(each))
+    return replace(found, passed_tests=tuple(names))
 
 
 _IDLE_MAKE = re.compile(
@@ -218,33 +253,36 @@ def explain_idle_make(text: str) -> str:
     return f"make ran no command ({why}){cure}"
 
 
-def _parse_summary(text: str, summary: str, names: str) -> Findings:
-    total = NOTHING
-    for match in re.finditer(summary, text, re.M):
-        numbers = {key: int(value) for key, value in match.groupdict().items() if value}
-        if not numbers:
-            continue
-        everything = numbers.pop("total", None)
-        if everything is not None:
-            numbers["passed"] = max(everything - sum(numbers.values()), 0)
-        total += Findings(
-            passed=numbers.get("passed", 0),
-            failed=numbers.get("failed", 0),
-            errors=numbers.get("errors", 0),
-            skipped=numbers.get("skipped", 0),
-        )
-    if not total.counted:
+def _parse_prove(text: str) -> Findings:
+    """Parse the summary of prove, which counts skipped tests as run; with -v, their lines are in the output."""
+    ends = list(_PROVE.finditer(text))
+    if not ends:
         return NOTHING
-    named = dict.fromkeys(re.findall(names, text, re.M)) if names else {}
-    return total + Findings(failures=tuple(make_failure(name) for name in named))
+    failing = [(match["file"], int(match["failed"])) for match in _PROVE_FAILED.finditer(text)]
+    failed = sum(number for _, number in failing)
+    skipped = sum(bool(match["directive"]) for match in _TAP.finditer(text))
+    return Findings(
+        passed=max(sum(int(match["total"]) for match in ends) - failed - skipped, 0),
+        failed=failed,
+        skipped=skipped,
+        failures=tuple(make_failure(file) for file, number in failing if number),
+    )
 
 
 def _parse_tap(text: str) -> Findings:
-    if not re.search(r"^(?:TAP version \d+|1\.\.\d+)\s*$", text, re.M):
+    """Parse TAP, whose plan says how many results there have to be."""
+    if not _TAP_START.search(text):
         return NOTHING
-    return _build_findings(
+    found = _build_findings(
         ("skipped" if match["directive"] else "failed" if match["bad"] else "passed", match["name"].strip())
         for match in _TAP.finditer(text)
+    )
+    plans = [int(number) for number in _TAP_PLAN.findall(text)]
+    results = found.passed + found.failed + found.skipped
+    stopped = _TAP_STOP.search(text)
+    is_cut = sum(plans) > results or (results > 0 and not plans)
+    return replace(
+        found, counted=True, lost=f"{CUT_SHORT}: {stopped[0]}" if stopped else CUT_SHORT if is_cut else ""
     )
 
 
@@ -254,7 +292,7 @@ def _parse_go(text: str) -> Findings:
     return _build_findings((kinds[match["verdict"]], match["name"]) for match in pattern.finditer(text))
 
 
-_BY_LINE: tuple[Callable[[str], Findings], ...] = (_parse_tap, _parse_go)
+_BY_LINE: tuple[Callable[[str], Findings], ...] = (_parse_prove, _parse_tap, _parse_go)
 
 
 def _build_findings(verdicts: Iterable[tuple[Kind, str]]) -> Findings:

@@ -264,7 +264,11 @@ def _parse_pytest(evidence: FinishedRun) -> Findings:
     said = output_parsers.parse_pytest_counts(evidence)  # the report does not contain these
     unexpected = min(said.get("xpassed", 0), found.passed)
     return replace(
-        found, passed=found.passed - unexpected, xpassed=unexpected, deselected=said.get("deselected", 0)
+        found,
+        passed=found.passed - unexpected,
+        xpassed=unexpected,
+        deselected=said.get("deselected", 0),
+        lost=output_parsers.find_pytest_exit(evidence),
     )
 
 

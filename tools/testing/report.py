@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from tools.core.text import clip, format_count, join_names
 
-Outcome = Literal["passed", "failed", "no-tests", "no-runner", "broken", "timeout"]
+Outcome = Literal["passed", "failed", "no-tests", "no-runner", "broken", "timeout", "unverified"]
 Kind = Literal["passed", "failed", "errors", "skipped", "xfailed"]
 
 MAX_FAILURES = 200
@@ -57,6 +57,7 @@ class Findings:
     passed_tests, skipped_tests: ids of tests that passed, and of those that were skipped or xfailed, where known
     counted: the numbers are known; if not, only the exit status counts
     broken: why the tests could not be run or collected, "" if they could
+    lost: why tests that were to run did not, "" if all ran
     """
 
     passed: int = 0
@@ -71,6 +72,7 @@ class Findings:
     skipped_tests: tuple[str, ...] = ()
     counted: bool = True
     broken: str = ""
+    lost: str = ""
 
     def __add__(self, other: Findings) -> Findings:
         return Findings(
@@ -86,6 +88,7 @@ class Findings:
             failures=limit_failures(self.failures + other.failures),
             counted=self.counted or other.counted,
             broken=self.broken or other.broken,
+            lost=self.lost or other.lost,
         )
 
 
@@ -222,7 +225,8 @@ _VERDICTS: Mapping[Outcome, str] = {
     "passed": "passed",
     "failed": "FAILED",
     "no-tests": "NO TESTS RAN (this is not a pass)",
-    "broken": "BROKEN: tests could not be loaded",
+    "broken": "BROKEN: not all tests were loaded and run",
+    "unverified": "NOTHING COUNTED (this is not a pass)",
     "timeout": "TIMED OUT",
 }
 

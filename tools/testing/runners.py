@@ -87,6 +87,7 @@ async def _launch_named_command(
         command=whole,
         parse=output_parsers.parse_any,
         has_count=False,
+        is_trusted=True,
         env=shell_environment(),
     )
 

@@ -22,6 +22,8 @@ from tools.testing.project_files import TestsNotRunnable
 from tools.testing.report import Findings, Outcome, TestReport, limit_failures, limit_names
 from tools.testing.runners import choose_launch
 
+_TRUST = "A command whose exit status is enough can be named as tests.command."
+
 TAIL = 4_000
 """Characters of output shown when there is no structured result: enough for a traceback."""
 
@@ -153,7 +155,7 @@ def _build_report(
         start_time=started,
     )
     found = launch.parse(evidence)
-    outcome, note = _judge_outcome(found, completed, launch, at.settings.tests.timeout)
+    outcome, note = judge_outcome(found, completed, launch, at.settings.tests.timeout)
     # failures with locations are complete: the output would repeat them
     told = outcome == "passed" or (found.failures and all(each.file for each in found.failures))
     return TestReport(
@@ -179,10 +181,10 @@ def _build_report(
     )
 
 
-def _judge_outcome(
+def judge_outcome(
     found: Findings, completed: Completed, launch: Launch, timeout: float
 ) -> tuple[Outcome, str]:
-    """Determine the outcome: no pass with zero tests run, or with a failing exit status."""
+    """Determine the outcome: no pass with zero tests run, without the end of the run, or with a failing exit status."""
     ran = found.passed + found.failed + found.errors + found.xpassed
     status = completed.returncode
     if completed.ended != "exited":
@@ -191,12 +193,16 @@ def _judge_outcome(
         return "broken", found.broken
     if not found.counted:
         idle = output_parsers.explain_idle_make(completed.stdout.text()) if not status else ""
+        if not idle and found.lost and not status:
+            return "broken", found.lost
         return ("no-tests", idle) if idle else _judge_by_status(status, launch)
+    if found.failed or found.errors:
+        return "failed", found.lost
+    if found.lost:
+        return "broken", found.lost
     if not ran:
         unrun = found.skipped or found.xfailed
         return "no-tests", "all tests were skipped" if unrun else "no test matched or was collected"
-    if found.failed or found.errors:
-        return "failed", ""
     if status:
         return "failed", f"every test passed, but the command ended with exit {status}"
     return "passed", ""
@@ -209,4 +215,5 @@ def _judge_by_status(status: int, launch: Launch) -> tuple[Outcome, str]:
         return "broken", f"{launch.runner} ended with exit {status}, but left no results"
     if status:
         return "failed", f"exit {status}; the output does not say which tests failed"
-    return "passed", "exit 0; the output does not say how many tests ran"
+    note = "nothing counted: exit 0, but the output does not say how many tests ran"
+    return ("passed", note) if launch.is_trusted else ("unverified", f"{note}. {_TRUST}")

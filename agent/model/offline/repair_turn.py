@@ -107,7 +107,7 @@ class RepairTurn:
             return self._locate_by_words() or self.end_turn(
                 text + self._describe_located_places(), "nothing to do"
             )
-        if outcome in ("no-tests", "no-runner"):
+        if outcome in ("no-tests", "no-runner", "unverified"):
             text = (
                 f"There is nothing to repair by: I work from failing tests. {NEED_TEST}\n\n"
                 f"{indent_block(runs[0].result.text)}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from agent.model.offline.turn_steps import Step, get_report
 
-NOTHING_FAILS = ("passed", "no-tests", "no-runner")
+NOTHING_FAILS = ("passed", "no-tests", "no-runner", "unverified")
 """Outcomes of a suite in which no test shows a bug."""
 
 

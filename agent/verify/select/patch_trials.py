@@ -59,7 +59,7 @@ class PatchTrial:
         """Return the verdict of the suite. baseline: of the project without a patch, whose failures do not count"""
         if self.problem:
             return Verdict(outcome="fail", evidence="executed", name="suite", detail=self.problem)
-        if self.report is None or self.report.outcome in ("no-tests", "no-runner"):
+        if self.report is None or self.report.outcome in ("no-tests", "no-runner", "unverified"):
             return Verdict(outcome="unknown", evidence="executed", name="suite", detail="no tests ran")
         outcome = self.report.outcome
         detail = f"{self.report.passed} passed, {self.failures} failed"

@@ -193,6 +193,7 @@ _OUTCOMES = {
     "no-runner": "no test runner was found",
     "broken": "the tests could not be run",
     "timeout": "timed out",
+    "unverified": "nothing counted",
 }
 
 

@@ -112,7 +112,7 @@ def test_go_targets_are_packages_and_names() -> None:
         (
             " FAIL  t/a.test.js > cart > adds\n\n Test Files  1 failed (1)\n"
             "      Tests  1 failed | 2 passed | 1 skipped | 1 todo (5)\n",
-            (2, 1, 0, 1),
+            (2, 1, 0, 2),
             ["t/a.test.js > cart > adds"],
         ),
         (" Test Files  1 passed (1)\n      Tests  5 passed (5)\n", (5, 0, 0, 0), []),
@@ -165,3 +165,59 @@ def test_reports_are_plain_files_only(tmp_path: Path) -> None:
     assert read_report(tmp_path / "link") == b""
     assert read_report(tmp_path / "pipe") == b""
     assert read_report(tmp_path / "none") == b""
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        (
+            "[  PASSED  ] 2 tests.\n[  FAILED  ] 1 test, listed below:\n[  FAILED  ] Cart.total\n",
+            (2, 1, 0, 0),
+        ),
+        ("test cases:  3 |  1 passed | 2 failed\nassertions: 9 | 8 passed | 1 failed\n", (1, 2, 0, 0)),
+        ("[doctest] test cases: 2 | 2 passed | 0 failed | 1 skipped\n", (2, 0, 0, 1)),
+        (
+            "Ok:                 2\nFail:               1\nSkipped:            1\nTimeout:            0\n",
+            (2, 1, 0, 1),
+        ),
+        ("3 runs, 4 assertions, 1 failures, 0 errors, 1 skips\n", (1, 1, 0, 1)),
+        ("2 doctests, 3 tests, 1 failure, 1 skipped\n", (1, 1, 0, 1)),
+        ("2 successes / 1 failure / 0 errors / 1 pending : 0.01 seconds\n", (2, 1, 0, 1)),
+        (
+            "Passed!  - Failed:     0, Passed:     2, Skipped:     1, Total:     3, Duration: 3 ms\n",
+            (2, 0, 0, 1),
+        ),
+        ("[ FAIL 1 | WARN 0 | SKIP 0 | PASS 3 ]\n", (3, 1, 0, 0)),
+        ("1 out of 3 tests failed (0.00s)\n", (2, 1, 0, 0)),
+        ("     Summary [   0.003s] 3 tests run: 2 passed, 1 failed, 4 skipped\n", (2, 1, 0, 4)),
+        ("3 scenarios (1 failed, 2 passed)\n9 steps (1 failed, 8 passed)\n", (2, 1, 0, 0)),
+    ],
+)
+def test_summaries_of_runners_that_are_known_from_their_documentation_are_counted(
+    output: str, expected: tuple[int, int, int, int], tmp_path: Path
+) -> None:
+    assert counts(output_parsers.parse_any(evidence(output, tmp_path))) == expected
+
+
+def test_the_results_of_several_runners_in_one_output_are_added(tmp_path: Path) -> None:
+    output = (
+        "== 2 passed in 0.1s ==\n\ntest result: ok. 3 passed; 0 failed; 0 ignored; 0 measured\n"
+        "a.test:\tTotal\t2\tPassed\t1\tSkipped\t0\tFailed\t1\n"
+    )
+    assert counts(output_parsers.parse_any(evidence(output, tmp_path, 0))) == (6, 1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("output", "lost"),
+    [
+        ("TAP version 13\n1..2\nok 1 - a\nok 2 - b\n", False),
+        ("TAP version 13\n1..3\nok 1 - a\nok 2 - b\n", True),
+        ("TAP version 13\nok 1 - a\n", True),
+        ("1..2\nok 1 - a\nBail out! no database\n", True),
+        ("1..1\nok 1 - takes C# sources\n", False),
+        ("[==========] Running 2 tests from 1 test suite.\n[ RUN      ] Cart.total\n", True),
+        ("running 2 tests\ntest a ... ok\n", True),
+    ],
+)
+def test_a_run_without_its_end_has_lost_tests(output: str, lost: bool, tmp_path: Path) -> None:
+    assert bool(output_parsers.parse_any(evidence(output, tmp_path, 0)).lost) == lost

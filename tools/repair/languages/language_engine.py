@@ -159,6 +159,7 @@ class _RepairRun:
         known = {
             "no-runner": (Outcome.CANNOT_RUN, report.note),
             "no-tests": (Outcome.NO_TESTS, "no test was run"),
+            "unverified": (Outcome.CANNOT_RUN, said),
             "timeout": (Outcome.CANNOT_RUN, f"the tests did not end in time: {said}"),
             "passed": (Outcome.ALL_PASS, "all tests pass"),
             "broken": (Outcome.IMPORT_ERROR, f"the tests could not be built or loaded: {said}"),

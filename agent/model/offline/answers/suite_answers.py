@@ -16,6 +16,9 @@ MOST_EXPLAINED = 3
 """Failures that are shown with their details; the others are named."""
 MOST_TARGETS = 60
 
+NO_RESULT = ("no-tests", "no-runner", "broken", "timeout", "unverified")
+"""Outcomes of a run that does not say which tests fail."""
+
 _RUN_ONCE = "the tests were run just now, once, without leave to write to the project, so one that writes there fails."
 _DETAILS = "The messages are the tests' own:"
 
@@ -24,7 +27,7 @@ def list_failures(question: Question) -> Lookup:
     """Answer which tests fail, or whether they pass."""
     step = yield from _run_tests(question, "I run the tests; they cannot write to the project.")
     report = _get_report(step)
-    if not report or report.get("outcome") in ("no-tests", "no-runner", "broken", "timeout"):
+    if not report or report.get("outcome") in NO_RESULT:
         return _describe_no_run(step)
     failures = _list_failures(report)
     if not failures:
@@ -43,7 +46,7 @@ def explain_failure(question: Question) -> Lookup:
         question, "I run the tests to see how they fail; they cannot write to the project."
     )
     report = _get_report(step)
-    if not report or report.get("outcome") in ("no-tests", "no-runner", "broken", "timeout"):
+    if not report or report.get("outcome") in NO_RESULT:
         return _describe_no_run(step)
     failures = _list_failures(report)
     if not failures:
@@ -117,7 +120,7 @@ def suggest_fix(question: Question) -> Lookup:
     """Answer which small change would make failing tests pass; nothing is written."""
     step = yield from _run_tests(question, "I run the tests first; they cannot write to the project.")
     report = _get_report(step)
-    if not report or report.get("outcome") in ("no-tests", "no-runner", "broken", "timeout"):
+    if not report or report.get("outcome") in NO_RESULT:
         return _describe_no_run(step)
     failures = _list_failures(report)
     if not failures:

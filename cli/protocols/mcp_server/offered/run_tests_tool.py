@@ -33,7 +33,10 @@ class Failure(BaseModel):
 
 
 class TestRun(BaseModel):
-    """Result of a test run. outcome: passed, failed, no-tests, no-runner, broken, timeout or denied"""
+    """Result of a test run.
+
+    outcome: passed, failed, no-tests, no-runner, broken, timeout, unverified (exit 0, nothing counted) or denied
+    """
 
     __test__ = False
 

@@ -1,0 +1,290 @@
+"""Summaries that test runners print: one table of what each says at its end, at its start and of an empty run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tools.testing.report import NOTHING, Findings, make_failure
+
+CUT_SHORT = "the test run ended before all tests had run"
+"""Said of a run that has begun and does not announce its end: a test has ended the process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryFormat:
+    """How a runner sums up its tests.
+
+    summary: pattern of the summary. Its groups are counts by their names; where none matches, the text is pairs of a
+      number and a word
+    is_word_first: in these pairs the word precedes the number
+    rest: the kind that is the total without what is stated of other kinds, if it is not stated itself
+    failing: pattern of the names of failing tests
+    unrun: pattern of a test that is counted in the total and did not run
+    start, end: patterns of what is printed before a run and after it, "" where the start shows nothing; a run that has
+      an end for each start is complete. The end is the summary if it is not given
+    has_many_starts: the start is printed more than once in a run, as for each test
+    """
+
+    name: str
+    summary: str
+    is_word_first: bool = False
+    rest: str = "passed"
+    failing: str = ""
+    unrun: str = ""
+    start: str = ""
+    end: str = ""
+    has_many_starts: bool = False
+
+    def is_cut_short(self, text: str) -> bool:
+        """Return whether a run in the output has no end."""
+        if not self.start:
+            return False
+        starts = len(re.findall(self.start, text, re.M))
+        return (min(starts, 1) if self.has_many_starts else starts) > len(
+            list(re.finditer(self.end or self.summary, text, re.M))
+        )
+
+    def parse(self, text: str) -> Findings:
+        """Return the sum of all summaries in the output, NOTHING if there is none."""
+        total = NOTHING
+        for match in re.finditer(self.summary, text, re.M):
+            total += self._count_kinds(match)
+        if not total.counted:
+            return NOTHING
+        unrun = len(re.findall(self.unrun, text, re.M)) if self.unrun else 0
+        unrun = min(unrun, total.passed)
+        failing = dict.fromkeys(re.findall(self.failing, text, re.M)) if self.failing else {}
+        return total + Findings(
+            passed=-unrun, skipped=unrun, failures=tuple(make_failure(name) for name in failing)
+        )
+
+    def _count_kinds(self, match: re.Match[str]) -> Findings:
+        numbers: dict[str, int] = {}
+        for word, number in self._list_pairs(match):
+            kind = _KINDS.get(word.lower())
+            if kind is not None:
+                numbers[kind] = numbers.get(kind, 0) + int(number)
+        total = numbers.pop("total", None)
+        if total is not None and self.rest not in numbers:
+            stated = sum(
+                numbers.get(kind, 0) for kind in _EXCLUSIVE if self.rest == "passed" or kind == "passed"
+            )
+            numbers[self.rest] = max(total - stated, 0)
+        return Findings(**numbers) if numbers else NOTHING
+
+    def _list_pairs(self, match: re.Match[str]) -> list[tuple[str, str]]:
+        if named := [(word, number) for word, number in match.groupdict().items() if number]:
+            return named
+        if self.is_word_first:
+            return re.findall(r"([A-Za-z]+):?[ \t]+(\d+)", match[0])
+        return [(word, number) for number, word in re.findall(r"(\d+) ([A-Za-z]+)", match[0])]
+
+
+_EXCLUSIVE = ("passed", "failed", "errors", "skipped", "xfailed")
+
+_KINDS: Mapping[str, str] = {
+    **dict.fromkeys(("passed", "pass", "passing", "passes", "success", "successes", "ok"), "passed"),
+    **dict.fromkeys(("failed", "fail", "failing", "failure", "failures"), "failed"),
+    **dict.fromkeys(("error", "errors", "cancelled"), "errors"),
+    **dict.fromkeys(
+        (
+            "skipped",
+            "skip",
+            "skips",
+            "pending",
+            "pendings",
+            "ignored",
+            "todo",
+            "incomplete",
+            "omissions",
+            "excluded",
+        ),
+        "skipped",
+    ),
+    **dict.fromkeys(("total", "tests", "test", "examples", "example", "runs", "run"), "total"),
+}
+"""Kind of a test's result by the words of runners."""
+
+FORMATS = (
+    SummaryFormat(
+        name="cargo",
+        summary=r"^test result: \w+\. (?P<passed>\d+) passed; (?P<failed>\d+) failed; (?P<skipped>\d+) ignored",
+        failing=r"^test (\S+) \.\.\. FAILED$",
+        start=r"^running \d+ tests?$",
+    ),
+    SummaryFormat(
+        name="nextest",
+        summary=r"^ *Summary \[[^\]]*\] +\d+ tests? run: .+",
+        failing=r"^ *FAIL \[[^\]]*\] +(?:\(\S+\) +)?(\S+ \S+)$",
+        start=r"^ *Nextest run ID ",
+    ),
+    SummaryFormat(
+        name="vitest",
+        summary=r"^ +Tests +\d+ (?:failed|passed|skipped|todo)\b[^\n(]*\(\d+\)$",
+        failing=r"^\s*FAIL +(\S+ > .+)$",
+        start=r"^ RUN +v\d",
+    ),
+    SummaryFormat(
+        name="jest",
+        summary=r"^\s*Tests:? +\d+ (?:failed|skipped|todo|passed|total|incomplete|pending|risky|warnings?|deprecated)\b"
+        r"[^\n]*",
+        failing=r"^\s+● (.+ › .+)$",
+        start=r'^ +● +process\.exit called with "0"',
+        end=r"(?!)",
+    ),
+    SummaryFormat(
+        name="mocha",
+        summary=r"^\s+(?P<passed>\d+) passing \([^)]*\)(?:\n\s+(?P<skipped>\d+) pending)?"
+        r"(?:\n\s+(?P<failed>\d+) failing)?",
+        failing=r"^\s+\d+\) (.+):?$",
+    ),
+    SummaryFormat(
+        name="surefire",
+        summary=r"^(?:\[\w+\] )?Tests run: (?P<total>\d+), Failures: (?P<failed>\d+), Errors: (?P<errors>\d+),"
+        r" Skipped: (?P<skipped>\d+)\s*$",
+        failing=r"^\[ERROR\]\s+(\S+)(?:  <<<|:\d+)",
+    ),
+    SummaryFormat(
+        name="node",
+        summary=r"^[#ℹ] pass (?P<passed>\d+)\n[#ℹ] fail (?P<failed>\d+)\n"
+        r"[#ℹ] cancelled (?P<errors>\d+)\n[#ℹ] skipped (?P<skipped>\d+)(?:\n[#ℹ] todo (?P<todo>\d+))?",
+        failing=r"^not ok \d+ - ([^\n#]+)$",
+    ),
+    SummaryFormat(
+        name="tap",
+        summary=r"^# \{ total: (?P<total>\d+)(?:, pass: (?P<passed>\d+))?(?:, fail: (?P<failed>\d+))?"
+        r"(?:, todo: (?P<todo>\d+))?(?:, skip: (?P<skipped>\d+))? \}$",
+        failing=r"^ {4}not ok \d+ - (.+?)(?: # time=.*)?$",
+    ),
+    SummaryFormat(
+        name="ava",
+        summary=r"^  (?P<passed>\d+) tests? passed$|^  (?P<failed>\d+) tests? failed$"
+        r"|^  (?P<skipped>\d+) tests? skipped$|^  (?P<todo>\d+) tests? todo$"
+        r"|^  (?P<errors>\d+) (?:uncaught exceptions?|unhandled rejections?)$",
+        failing=r"^  ✘ \[fail\]: (.+?)(?: \(\S+\))?(?: .*)?$",
+    ),
+    SummaryFormat(
+        name="uvu",
+        summary=r"^  Total: +(?P<total>\d+)\s*\n  Passed: +(?P<passed>\d+)\s*\n  Skipped: +(?P<skipped>\d+)",
+        rest="failed",
+        failing=r'^ *FAIL +"(.+)"\s*$',
+    ),
+    SummaryFormat(
+        name="bun",
+        summary=r"^ \d+ (?:pass|fail|skip|todo)$",
+        failing=r"^\(fail\) (.+?)(?: \[[\d.]+ ?\w+\])?$",
+        start=r"^bun test v\d",
+        end=r"^Ran \d+ tests? across \d+ files?",
+    ),
+    SummaryFormat(
+        name="deno",
+        summary=r"^(?:ok|FAILED) \| \d+ passed(?: \([^)]*\))? \| [^\n]*",
+        failing=r"^(\S.*?) \.\.\. FAILED\b",
+        start=r"^running \d+ tests? from \S",
+        has_many_starts=True,
+    ),
+    SummaryFormat(
+        name="rspec",
+        summary=r"^(?P<total>\d+) examples?, (?P<failed>\d+) failures?(?:, (?P<skipped>\d+) pending)?"
+        r"(?:, (?P<errors>\d+) errors? occurred outside of examples)?",
+        failing=r"^rspec (\S+)",
+    ),
+    SummaryFormat(
+        name="phpunit",
+        summary=r"^Tests: \d+, Assertions: \d+[^\n]*|^OK \((?P<passed>\d+) tests?, \d+ assertions?\)",
+        is_word_first=True,
+        failing=r"^\d+\) (\S+::\S+)",
+        unrun=r"^No tests found in class ",
+        start=r"^PHPUnit \d+\.\d+\S* by ",
+        end=r"^Tests: \d+, |^OK \(\d+ test|^No tests executed!|^Usage:",
+    ),
+    SummaryFormat(
+        name="ctest",
+        summary=r"^\d+% tests passed, (?P<failed>\d+) tests? failed out of (?P<total>\d+)",
+        failing=r"^\s*\d+ - (\S+) \((?:Failed|Timeout|SEGFAULT|Subprocess aborted)\)",
+        unrun=r"^\s*\d+ - .+ \(Skipped\)\s*$",
+    ),
+    SummaryFormat(
+        name="behave",
+        summary=r"^(?P<passed>\d+) scenarios? passed, (?P<failed>\d+) failed(?:, (?P<errors>\d+) error)?"
+        r"(?:, (?P<skipped>\d+) skipped)?",
+        failing=r"^  (\S+\.feature:\d+)\b",
+        start=r"^Feature: .*# \S+\.feature:\d+$",
+        end=r"^\d+ scenarios? (?:passed, |\()",
+        has_many_starts=True,
+    ),
+    SummaryFormat(name="cucumber", summary=r"^\d+ scenarios? \([^)]*\)$"),
+    SummaryFormat(
+        name="robot",
+        summary=r"^(?P<tests>\d+) tests?, (?P<passed>\d+) passed, (?P<failed>\d+) failed(?:, (?P<skipped>\d+) skipped)?"
+        r"(?=\n=+\n(?:Debug|Output|XUnit|Log|Report): )",
+        failing=r"^(\S.*?) +\| FAIL \|\n(?!\d+ tests?, )",
+        start=r"^\S.{60,}\| (?:PASS|FAIL|SKIP) \|$",
+        has_many_starts=True,
+    ),
+    SummaryFormat(
+        name="tcltest",
+        summary=r"^\S+:\tTotal\t\d+\tPassed\t\d+\tSkipped\t\d+\tFailed\t\d+",
+        is_word_first=True,
+        failing=r"^==== (.+?) FAILED$(?=\n\n)",
+        start=r"^Tests began at ",
+        end=r"^Tests ended at ",
+    ),
+    SummaryFormat(
+        name="googletest",
+        summary=r"^\[  PASSED  \] (?P<passed>\d+) tests?(?:\(s\))?\.|"
+        r"^\[  FAILED  \] (?:\w+: )?(?P<failed>\d+) tests?(?:\(s\))?, listed|"
+        r"^\[  SKIPPED \] (?:\w+: )?(?P<skipped>\d+) tests?(?:\(s\))?, listed",
+        failing=r"^\[  FAILED  \] ([^\s:]+)(?:, where .*| \(\d+ ms\))?$",
+        start=r"^\[==========\] (?:\S+: )?Running \d+ test",
+        end=r"^\[==========\] .*(?:ran\.|run\.|ran in |total\))",
+    ),
+    SummaryFormat(
+        name="catch2",
+        summary=r"^(?:\[doctest\] )?test cases: +\d+ \| .*"
+        r"|^All tests passed \(\d+ assertions? in (?P<passed>\d+) test cases?\)",
+    ),
+    SummaryFormat(
+        name="boost",
+        summary=r"^\*\*\* (?P<failed>\d+) failures? (?:is|are) detected in the test module",
+    ),
+    SummaryFormat(
+        name="meson",
+        summary=r"^Ok: +(?P<passed>\d+)\s*\n(?:Expected Fail: .*\n)?Fail: +(?P<failed>\d+)\s*\n"
+        r"(?:Unexpected Pass: .*\n)?"
+        r"(?:Skipped: +(?P<skipped>\d+)\s*\n)?(?:Timeout: +(?P<errors>\d+))?",
+    ),
+    SummaryFormat(
+        name="minitest",
+        summary=r"^\d+ (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors[^\n]*",
+        start=r"^Run options: .*--seed ",
+    ),
+    SummaryFormat(
+        name="exunit",
+        summary=r"^(?:\d+ doctests?, )?\d+ tests?, \d+ failures?(?:, \d+ \w+)*(?: \(.*\))?$",
+        failing=r"^ +\d+\) test (.+) \(\S+\)$",
+    ),
+    SummaryFormat(name="eunit", summary=r"^ +Failed: \d+\. +Skipped: \d+\. +Passed: \d+\.", is_word_first=True),
+    SummaryFormat(name="busted", summary=r"^\d+ success(?:es)? / \d+ failures? / \d+ errors? / \d+ pending"),
+    SummaryFormat(
+        name="dotnet",
+        summary=r"^(?:Passed|Failed|Skipped)! +- +Failed: +\d+, Passed: +\d+, Skipped: +\d+, Total: +\d+",
+        is_word_first=True,
+    ),
+    SummaryFormat(name="testthat", summary=r"^\[ FAIL \d+ \| WARN \d+ \| SKIP \d+ \| PASS \d+ \]$", is_word_first=True),
+    SummaryFormat(
+        name="tasty",
+        summary=r"^All (?P<passed>\d+) tests passed \(|^(?P<failed>\d+) out of (?P<total>\d+) tests failed",
+    ),
+)  # fmt: skip
+
+NOTHING_RAN = re.compile(
+    r"^(?:No tests were found!!!|No tests executed!|No tests? (?:files? )?found\b.*|No test files found, exiting.*"
+    r"|Error: No tests found\b.*|\s*✘ No tests found in .*|No examples found\."
+    r"|nox > (?:No sessions selected\b.*|Session \S+ skipped\b.*)|\s+[\w.-]+: SKIP\b.*|\d+ test steps? in 0 .*"
+    r"|\? *\t\S+\t\[no test files\]|ok  \t\S+\t\S+ \[no tests to run\]|testing: warning: no tests to run)\s*$",
+    re.M,
+)
+"""Lines by which runners say that they ran no test, while many of them end with exit 0."""
