@@ -147,8 +147,8 @@ def judge_report(
     if outcome == "no-runner":
         return Verification(outcome="unverified", detail="no test runner found", report=dict(report))
     if outcome == "unverified":
-        note = "nothing counted: the tests ended with exit 0, but do not say how many ran"
-        return Verification(outcome="unverified", detail=note, report=dict(report))
+        detail = str(report.get("note") or "nothing counted")
+        return Verification(outcome="unverified", detail=detail, report=dict(report))
     if outcome == "no-tests":
         detail = f"the test run collected no tests{'; ' if loss else ''}{loss}"
         lost = bool(loss) and not may_lose_tests

@@ -69,6 +69,7 @@ class Launch:
 
     command: as a user would type it, without options for our report
     has_count: a successful run reports its number of tests, so a run without a number ran none
+    reports: folder configured for the runner's report, if it is not that of the whole run
     is_trusted: the user named the command, so that its exit status is enough where no number is reported
     """
 
@@ -80,6 +81,7 @@ class Launch:
     is_trusted: bool = False
     env: Mapping[str, str] = field(default_factory=dict)
     writable: tuple[Path, ...] = ()
+    reports: Path | None = None
 
 
 def read_report(path: Path) -> bytes:

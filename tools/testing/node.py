@@ -68,7 +68,7 @@ async def launch_node(at: Workspace, project: Project, targets: Sequence[str], r
     manager = next(
         (run for lock, run in MANAGERS.items() if project.contains_text(lock, "")), ("npm", "test")
     )
-    framework = _find_framework(read_test_script(project))
+    framework = find_framework(read_test_script(project))
     report = str(reports / "report")
     ours = tuple(each.format(report=report) for each in framework.arguments) if framework else ()
     separator = ("--",) if manager[0] == "npm" and (ours or targets) else ()
@@ -88,7 +88,7 @@ async def launch_node(at: Workspace, project: Project, targets: Sequence[str], r
     )
 
 
-def _find_framework(script: str) -> Framework | None:
+def find_framework(script: str) -> Framework | None:
     """Find the framework of a script's last command: arguments are appended to it."""
     last = re.split(r"&&|\|\||;", script)[-1].strip()
     last = re.sub(r"^(?:(?:npx|cross-env|\w+=\S+|dotenv|--)\s+)*", "", last)

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tools.testing.project_files import Project
+from tools.testing.report import RUNNERS_JOIN
 
 MOST_PACKAGES, MOST_FOLDERS = 500, 20_000
 """Packages, and folders looked through for them: more are in few repositories, with build systems of their own."""
@@ -70,7 +71,7 @@ def find_unreached(project: Project, paths: Sequence[str], scope: SuiteScope) ->
         found = find_package(project, path)
         if found is not None and found[1] not in reached and found[1] not in missed:
             kind, folder = found
-            known = kind.runners and scope.runner in kind.runners
+            known = set(kind.runners) & set(scope.runner.split(RUNNERS_JOIN))
             (reached if not known or _is_reached(project, kind, folder, scope) else missed)[folder] = None
     return list(reached), list(missed)
 

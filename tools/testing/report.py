@@ -226,9 +226,65 @@ _VERDICTS: Mapping[Outcome, str] = {
     "failed": "FAILED",
     "no-tests": "NO TESTS RAN (this is not a pass)",
     "broken": "BROKEN: not all tests were loaded and run",
-    "unverified": "NOTHING COUNTED (this is not a pass)",
+    "unverified": "NOT VERIFIED (this is not a pass)",
     "timeout": "TIMED OUT",
 }
+
+
+RUNNERS_JOIN = " + "
+"""Between the names of the runners of a report on several suites."""
+
+
+def join_reports(reports: Sequence[TestReport], problems: Sequence[str] = ()) -> TestReport:
+    """Join the reports of a project's suites: it passes if each suite was run, one has passed and none has not.
+
+    problems: why other suites could not be run
+    """
+    ran = [each for each in reports if each.runner]
+    if (len(reports) == 1 and not problems) or not ran:
+        return reports[0]
+    missed = [
+        *problems,
+        *(each.note.removeprefix("tests were not run: ") for each in reports if not each.runner),
+    ]
+    told = [f"not run: {problem}" for problem in missed]
+    told += [
+        f"{each.runner}: {_VERDICTS[each.outcome]}{f' ({each.note})' if each.note else ''}"
+        for each in ran
+        if each.outcome != "passed" or each.note
+    ]
+    worst = min(ran, key=lambda each: _WORST_FIRST.index(each.outcome))
+    outcome = worst.outcome
+    if outcome == "broken" and not worst.collected and ran[0].outcome == "passed":
+        outcome = "unverified"  # as where only one of the suites is installed
+    return replace(
+        worst,
+        runner=RUNNERS_JOIN.join(each.runner for each in ran),
+        command=" && ".join(each.command for each in ran),
+        outcome="unverified" if missed and outcome == "passed" else outcome,
+        **{kind: sum(getattr(each, kind) for each in ran) for kind in _COUNTS},
+        failures=limit_failures([failure for each in ran for failure in each.failures]),
+        passed_tests=tuple(name for each in ran for name in each.passed_tests),
+        skipped_tests=tuple(name for each in ran for name in each.skipped_tests),
+        counted=all(each.counted for each in ran),
+        note="; ".join(told),
+        output="\n".join(each.output for each in ran if each.output),
+    )
+
+
+_COUNTS = (
+    *("collected", "passed", "failed", "errors", "skipped", "xfailed", "xpassed", "deselected"),
+    "duration",
+)
+_WORST_FIRST: Sequence[Outcome] = (
+    "timeout",
+    "failed",
+    "broken",
+    "unverified",
+    "passed",
+    "no-tests",
+    "no-runner",
+)
 
 
 def make_failure(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tools.core.workspace import Workspace
@@ -38,15 +38,11 @@ async def choose_launch(at: Workspace, targets: Sequence[str], reports: Path) ->
     if at.settings.tests.command:
         return await _launch_named_command(at, Project(at), targets, reports)
     project = Project(at)
-    problems: list[str] = []
-    for runner in await asyncio.to_thread(find_fitting_runners, project, targets):
-        try:
-            return await runner.launch(at, project, targets, reports)
-        except TestsNotRunnable as problem:
-            problems.append(str(problem))
-    names = ", ".join(runner.name for runner in RUNNERS)
-    why = "; ".join(problems) or f"no runner found in {project.name} (looked for {names})"
-    raise TestsNotRunnable(why)
+    fitting = await asyncio.to_thread(find_fitting_runners, project, targets)
+    if not fitting:
+        names = ", ".join(runner.name for runner in RUNNERS)
+        raise TestsNotRunnable(f"no runner found in {project.name} (looked for {names})")
+    return await _launch_first(fitting, at, project, targets, reports)
 
 
 def is_python_suite(at: Workspace, targets: Sequence[str]) -> bool:
@@ -63,7 +59,106 @@ def find_fitting_runners(project: Project, targets: Sequence[str]) -> list[Runne
     known = {suffix for runner in RUNNERS for suffix in runner.suffixes}
     wanted = {Path(target.partition("::")[0]).suffix for target in targets} & known
     able = [each for each in RUNNERS if not (wanted and each.suffixes) or wanted & set(each.suffixes)]
-    return [each for each in able if each.found(project)]
+    fitting = [each for each in able if each.found(project)]
+    if wanted or _has_python_project(project):
+        return fitting
+    late = (*_PYTHONS, *(() if _has_stray_tests(project) else _WRAPPERS))
+    return sorted(fitting, key=lambda each: each.name in late)  # a manifest outweighs the name of a file
+
+
+def list_suites(project: Project) -> list[list[Runner]]:
+    """Return the project's suites: for each the runners that can run it, best first.
+
+    A Makefile or a script that starts the runner of another suite is none of its own, nor are test files by name alone
+    beside a manifest of another language.
+    """
+    fitting = find_fitting_runners(project, ())
+    suites: dict[str, list[Runner]] = {}
+    for runner in fitting:
+        suites.setdefault(_GROUPS.get(runner.name, runner.name), []).append(runner)
+    by_name_only = "python" in suites and not _has_python_project(project)
+    if by_name_only and len(suites) > 1 and _has_stray_tests(project):
+        del suites["python"]
+    own = {
+        name: runners
+        for name, runners in suites.items()
+        if not any(
+            _STARTERS[other].search(_read_commands(project, name)) for other in suites if other != name
+        )
+    }
+    if by_name_only and set(own) == {"python", "whole"}:
+        return list(own.values())
+    return [runners for name, runners in own.items() if name != "whole" or len(own) == 1] or [fitting]
+
+
+def list_stray_tests(project: Project) -> tuple[str, ...]:
+    """Return the Python files that are named like tests and are not run, since nothing shows a Python project."""
+    is_stray = not _has_python_project(project) and _has_stray_tests(project)
+    others = (each for each in find_fitting_runners(project, ()) if each.name not in _PYTHONS)
+    return project.python_tests if is_stray and any(others) else ()
+
+
+def _has_python_project(project: Project) -> bool:
+    known = (*python.PYTEST_CONFIG.items(), *_PYTHON_MANIFESTS.items())
+    return any(project.contains_text(name, text) for name, text in known) or bool(
+        python.detect_django(project)
+    )
+
+
+def _has_stray_tests(project: Project) -> bool:
+    """Return whether all Python files named like tests are neither at the top nor in a folder for tests."""
+    return all(
+        "/" in each and not {"test", "tests"} & set(each.split("/")[:-1]) for each in project.python_tests
+    )
+
+
+def _read_commands(project: Project, suite: str) -> str:
+    """Return the commands behind `make test` or the test script, "" for other suites."""
+    if suite == "node":
+        script = node.read_test_script(project)
+        return "" if node.find_framework(script) else script
+    if suite != "whole":
+        return ""
+    texts = (project.read_text(name) for name in _MAKEFILES)
+    rules = (re.findall(r"^(?:test|check)\s*:(?!=)[^\n]*(?:\n\t[^\n]*)*", text, re.M) for text in texts)
+    return "\n".join(rule for found in rules for rule in found)
+
+
+async def choose_launches(
+    at: Workspace, targets: Sequence[str], reports: Path
+) -> tuple[list[Launch], list[str]]:
+    """Return the launches of all suites of a project, and why others cannot be run. Raises TestsNotRunnable.
+
+    With targets or a command of the user, there is one.
+    """
+    project = Project(at)
+    suites = [] if targets or at.settings.tests.command else await asyncio.to_thread(list_suites, project)
+    if len(suites) < 2:
+        return [await choose_launch(at, targets, reports)], []
+    launches: list[Launch] = []
+    problems: list[str] = []
+    for number, runners in enumerate(suites):
+        folder = reports / str(number)
+        await asyncio.to_thread(folder.mkdir, exist_ok=True)
+        try:
+            launches.append(await _launch_first(runners, at, project, targets, folder))
+        except TestsNotRunnable as problem:
+            problems.append(str(problem))
+    if not launches:
+        raise TestsNotRunnable("; ".join(problems))
+    return launches, problems
+
+
+async def _launch_first(
+    runners: Sequence[Runner], at: Workspace, project: Project, targets: Sequence[str], reports: Path
+) -> Launch:
+    problems: list[str] = []
+    for runner in runners:
+        try:
+            return replace(await runner.launch(at, project, targets, reports), reports=reports)
+        except TestsNotRunnable as problem:
+            problems.append(str(problem))
+    raise TestsNotRunnable("; ".join(problems))
 
 
 async def _launch_named_command(
@@ -129,7 +224,7 @@ def _detect_file(name: str, text: str = "") -> Callable[[Project], str]:
 
 def _detect_make_target(target: str) -> Callable[[Project], str]:
     def detect(project: Project) -> str:
-        for name in ("GNUmakefile", "makefile", "Makefile"):
+        for name in _MAKEFILES:
             if re.search(rf"^{target}\s*:(?!=)", project.read_text(name), re.M):
                 return f"{name}:{target}"
         return ""
@@ -137,8 +232,43 @@ def _detect_make_target(target: str) -> Callable[[Project], str]:
     return detect
 
 
+_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _PYTHON = (".py",)
+_WRAPPERS = ("make test", "make check", "ctest")
 _PYTHONS = frozenset({"pytest", "django", "unittest", "tox", "nox"})
+_PYTHON_MANIFESTS = {
+    "pyproject.toml": "[project]",
+    "setup.py": "",
+    "setup.cfg": "[metadata]",
+    "requirements.txt": "",
+    "requirements-dev.txt": "",
+    "Pipfile": "",
+    "poetry.lock": "",
+    "uv.lock": "",
+    "tox.ini": "",
+    "noxfile.py": "",
+}
+"""Files that show a Python project, and the text that they must contain ("": any)."""
+
+_GROUPS: Mapping[str, str] = {
+    **dict.fromkeys(_PYTHONS, "python"),
+    **dict.fromkeys(_WRAPPERS, "whole"),
+    **dict.fromkeys(("maven", "gradle"), "jvm"),
+    "package.json": "node",
+}
+"""Suite that a runner is for: runners of one suite are alternatives."""
+
+_STARTERS = {
+    "python": re.compile(r"\b(?:pytest|py\.test|unittest|tox|nox|python[\d.]*|manage\.py)\b|\$[({]PY\w*[)}]"),
+    "node": re.compile(r"\b(?:npm|npx|yarn|pnpm|bun|node|jest|vitest|mocha)\b"),
+    "go": re.compile(r"\b(?:go|gotestsum)\b"),
+    "cargo": re.compile(r"\bcargo\b"),
+    "jvm": re.compile(r"\bmvnw?\b|\bgradlew?\b"),
+    "rspec": re.compile(r"\b(?:rspec|rake|bundle)\b"),
+    "whole": re.compile(r"\b(?:make|ctest)\b"),
+}
+"""Words in a command that starts the runner of a suite."""
+
 _SCRIPT = (".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts")
 _JVM = (".java", ".kt", ".groovy")
 

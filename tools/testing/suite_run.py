@@ -14,13 +14,14 @@ from sandbox.errors import UserError
 from sandbox.fs.private_files import create_private_folder
 from sandbox.policy.decision import Mode
 from sandbox.process.command import Command, Completed
+from tools.core.text import join_names
 from tools.core.workspace import Workspace
 from tools.shell.command_output import make_progress_callback, shape_output
 from tools.testing import output_parsers
 from tools.testing.launch import COPY, LISTING, SUITE_NAMES, FinishedRun, Launch
-from tools.testing.project_files import TestsNotRunnable
-from tools.testing.report import Findings, Outcome, TestReport, limit_failures, limit_names
-from tools.testing.runners import choose_launch
+from tools.testing.project_files import Project, TestsNotRunnable
+from tools.testing.report import Findings, Outcome, TestReport, join_reports, limit_failures, limit_names
+from tools.testing.runners import choose_launches, list_stray_tests
 
 _TRUST = "A command whose exit status is enough can be named as tests.command."
 
@@ -32,7 +33,7 @@ async def run_project(at: Workspace, targets: Sequence[str]) -> TestReport:
     """Run the tests; if they cannot be run, the report gives the reason."""
     reports = await asyncio.to_thread(_create_report_folder, at)
     try:
-        return await _run_launch(at, tuple(targets), reports)
+        return await _run_suites(at, tuple(targets), reports)
     finally:
         await asyncio.to_thread(_remove_folder, reports)
 
@@ -58,7 +59,7 @@ async def run_copy(
         limited = replace(
             at, settings=replace(at.settings, tests=tests), facts={**at.facts, COPY: True, LISTING: listing}
         )
-        return await _run_launch(limited, tuple(targets), reports, beside=(at.root,), denied=tuple(denied))
+        return await _run_suites(limited, tuple(targets), reports, beside=(at.root,), denied=tuple(denied))
     finally:
         await asyncio.to_thread(_remove_folder, reports)
 
@@ -68,38 +69,53 @@ def _names_our_report(line: str) -> bool:
     return "generated xml file:" in line
 
 
-async def _run_launch(
+async def _run_suites(
     at: Workspace,
     targets: tuple[str, ...],
     reports: Path,
     beside: tuple[Path, ...] = (),
     denied: tuple[Path, ...] = (),
 ) -> TestReport:
-    """Run the chosen launch and build its report. A log gets a limited number of names, a copy's report has all.
+    """Run the chosen launches and build one report. A log gets a limited number of names, a copy's report has all.
 
     beside: folders that may be written instead of the workspace; denied: files that may not be read
     """
     try:
-        launch = await choose_launch(at, targets, reports)
-        started = time.time()
-        completed = await at.sandbox.run(
-            _build_command(at, launch, reports, beside, denied),
-            make_progress_callback(at, hide=_names_our_report),
-        )
+        launches, problems = await choose_launches(at, targets, reports)
     except TestsNotRunnable as problem:
         return _build_no_runner_report(str(problem))
-    except UserError as error:  # the program is not installed, or the sandbox refused
-        return _build_no_runner_report(
-            ". ".join(part.rstrip(".") for part in (error.message, error.hint) if part)
-        )
-    report = await asyncio.to_thread(_build_report, at, launch, completed, started, reports)
-    if beside:
+    report = join_reports(
+        [await _run_launch(at, launch, launch.reports or reports, beside, denied) for launch in launches],
+        problems,
+    )
+    if not targets and not at.settings.tests.command:
+        strays = await asyncio.to_thread(list_stray_tests, Project(at))
+        if strays:
+            told = f"not run, since nothing but the name shows a Python project: {join_names(strays, 3)}"
+            report = replace(report, note="; ".join(filter(None, (report.note, told))))
+    if beside or not report.runner:
         return report
     if not targets:
         at.facts[SUITE_NAMES] = report.passed_tests, report.skipped_tests
     return replace(
         report, passed_tests=limit_names(report.passed_tests), skipped_tests=limit_names(report.skipped_tests)
     )
+
+
+async def _run_launch(
+    at: Workspace, launch: Launch, reports: Path, beside: tuple[Path, ...], denied: tuple[Path, ...]
+) -> TestReport:
+    started = time.time()
+    try:
+        completed = await at.sandbox.run(
+            _build_command(at, launch, reports, beside, denied),
+            make_progress_callback(at, hide=_names_our_report),
+        )
+    except UserError as error:  # the program is not installed, or the sandbox refused
+        return _build_no_runner_report(
+            ". ".join(part.rstrip(".") for part in (error.message, error.hint) if part)
+        )
+    return await asyncio.to_thread(_build_report, at, launch, completed, started, reports)
 
 
 def _build_command(

@@ -64,11 +64,11 @@ def get_report(step: Step) -> Mapping[str, Any]:
     if isinstance(report, Mapping):
         return report
     first = step.result.text.partition("\n")[0].lower()
-    for word in ("no tests", "nothing counted", "not run", "broken", "timed out", "failed", "passed"):
+    for word in ("no tests", "not verified", "not run", "broken", "timed out", "failed", "passed"):
         if word in first:
             known = {
                 "no tests": "no-tests",
-                "nothing counted": "unverified",
+                "not verified": "unverified",
                 "not run": "no-runner",
                 "timed out": "timeout",
             }
