@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -57,21 +57,76 @@ def detect_node(project: Project) -> str:
 
 def read_test_script(project: Project) -> str:
     """Return the test script of package.json, "" if there is none."""
+    return _read_scripts(project).get("test", "")
+
+
+def _read_scripts(project: Project) -> Mapping[str, str]:
     try:
-        script = json.loads(project.read_text("package.json") or "{}")["scripts"]["test"]
-    except (ValueError, KeyError, TypeError):  # not JSON, or without such an entry
-        return ""
-    return script if isinstance(script, str) else ""
+        scripts = json.loads(project.read_text("package.json") or "{}")["scripts"].items()
+    except (ValueError, KeyError, TypeError, AttributeError):  # not JSON, or without such an entry
+        return {}
+    return {str(name): text for name, text in scripts if isinstance(text, str)}
+
+
+_RUN_SCRIPT = re.compile(
+    r"(?P<manager>npm|pnpm|yarn|bun)\s+(?P<verb>(?:run|run-script)\s+(?:(?:-s|--silent)\s+)?)?(?P<name>[\w:.@/-]+)"
+    r"(?P<rest>.*)",
+    re.S,
+)
+_MOST_NESTED = 8
+"""Scripts within scripts that are followed, so that one that runs itself ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptCommand:
+    """A command of the test script. separators: number of `--` that arguments need to come through nested npm calls"""
+
+    text: str
+    separators: int = 0
+
+    @property
+    def framework(self) -> Framework | None:
+        return find_framework(self.text)
+
+
+def list_script_commands(project: Project) -> list[ScriptCommand]:
+    """Return the commands of the test script in their order; scripts that it runs are followed."""
+    return list(_follow_script(_read_scripts(project), "test", 0, 0))
+
+
+def _follow_script(
+    scripts: Mapping[str, str], name: str, separators: int, depth: int
+) -> Iterator[ScriptCommand]:
+    for part in re.split(r"&&|\|\||;", scripts.get(name, "")):
+        text = _strip_prefix(part)
+        inner = _RUN_SCRIPT.match(text)
+        run = _name_script(inner) if inner else ""
+        if inner and run in scripts and depth < _MOST_NESTED:
+            needs_separator = inner["manager"] == "npm" and " -- " not in f"{inner['rest']} "
+            yield from _follow_script(scripts, run, separators + needs_separator, depth + 1)
+        else:
+            yield ScriptCommand(text=text, separators=separators)
+
+
+def _name_script(call: re.Match[str]) -> str:
+    """Return the script that a call of a package manager runs, "" for none."""
+    if call["verb"] or call["manager"] in ("pnpm", "yarn"):
+        return call["name"]
+    return "test" if call["manager"] == "npm" and call["name"] in ("t", "test") else ""
 
 
 async def launch_node(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
     manager = next(
         (run for lock, run in MANAGERS.items() if project.contains_text(lock, "")), ("npm", "test")
     )
-    framework = find_framework(read_test_script(project))
+    commands = list_script_commands(project)
+    known = [each for each in commands if each.framework]
+    # of several runners each prints its results, while arguments reach the last and one report file keeps one of them
+    framework = known[0].framework if len(known) == 1 and known[0] is commands[-1] else None
     report = str(reports / "report")
     ours = tuple(each.format(report=report) for each in framework.arguments) if framework else ()
-    separator = ("--",) if manager[0] == "npm" and (ours or targets) else ()
+    inner = commands[-1].separators if commands else 0
+    separator = ("--",) * ((manager[0] == "npm") + inner) if ours or targets else ()
     cache = at.folders.cache / "npm"
     create_private_folder(cache)
     env = {**shell_environment(), "CI": "true", "npm_config_cache": str(cache)}  # CI: no watch mode
@@ -80,7 +135,7 @@ async def launch_node(at: Workspace, project: Project, targets: Sequence[str], r
     return Launch(
         runner=framework.name if framework else manager[0],
         argv=(*manager, *separator, *ours, *targets),
-        command=project.format_command((*manager, *(("--",) if targets and separator else ()), *targets)),
+        command=project.format_command((*manager, *(separator if targets else ()), *targets)),
         parse=framework.parse if framework else output_parsers.parse_any,
         has_count=framework is not None,
         env=env,
@@ -88,11 +143,14 @@ async def launch_node(at: Workspace, project: Project, targets: Sequence[str], r
     )
 
 
-def find_framework(script: str) -> Framework | None:
-    """Find the framework of a script's last command: arguments are appended to it."""
-    last = re.split(r"&&|\|\||;", script)[-1].strip()
-    last = re.sub(r"^(?:(?:npx|cross-env|\w+=\S+|dotenv|--)\s+)*", "", last)
-    return next((each for each in FRAMEWORKS if re.match(rf"{each.starts}(?:\s|$)", last)), None)
+def find_framework(command: str) -> Framework | None:
+    """Return the framework that a command of a script starts."""
+    text = _strip_prefix(command)
+    return next((each for each in FRAMEWORKS if re.match(rf"(?:{each.starts})(?:\s|$)", text)), None)
+
+
+def _strip_prefix(command: str) -> str:
+    return re.sub(r"^(?:(?:npx|cross-env|\w+=\S+|dotenv|--)\s+)*", "", command.strip())
 
 
 def _parse_jest(evidence: FinishedRun) -> Findings:

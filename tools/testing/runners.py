@@ -115,8 +115,8 @@ def _has_stray_tests(project: Project) -> bool:
 def _read_commands(project: Project, suite: str) -> str:
     """Return the commands behind `make test` or the test script, "" for other suites."""
     if suite == "node":
-        script = node.read_test_script(project)
-        return "" if node.find_framework(script) else script
+        commands = node.list_script_commands(project)
+        return "" if any(each.framework for each in commands) else "\n".join(each.text for each in commands)
     if suite != "whole":
         return ""
     texts = (project.read_text(name) for name in _MAKEFILES)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from cli.output.style.paint import Style
     from cli.output.style.terminal import Terminal
     from sandbox.process.command import Sandbox
-    from tools.testing.launch import Launch
 
 
 def add(app: typer.Typer) -> None:
@@ -341,7 +340,7 @@ def _check_test_runner(root: Path | None, sandbox: Sandbox | None, scratch: Path
     from tools.core.tool_folders import ToolFolders
     from tools.core.workspace import Workspace
     from tools.testing.project_files import Project, TestsNotRunnable
-    from tools.testing.runners import choose_launch
+    from tools.testing.runners import choose_launches
 
     at = Workspace(
         root=root,
@@ -352,16 +351,17 @@ def _check_test_runner(root: Path | None, sandbox: Sandbox | None, scratch: Path
         folders=ToolFolders(cache=scratch),
     )
 
-    async def check() -> tuple[Launch, Obstacle | None]:
-        launch = await choose_launch(at, (), scratch)
-        return launch, await find_obstacle(at, Project(at), launch)
+    async def check() -> tuple[str, Obstacle | None]:
+        launches, problems = await choose_launches(at, (), scratch)
+        obstacles = [await find_obstacle(at, Project(at), each) for each in launches]
+        told = [*(f"{each.runner}: {each.command}" for each in launches), *problems]
+        return "; ".join(told), next(filter(None, obstacles), None)
 
     try:
-        launch, obstacle = asyncio.run(check())
+        detail, obstacle = asyncio.run(check())
     except (TestsNotRunnable, UserError) as error:
         hint = 'Name one: --tests "python -m pytest", or tests.command in patchwright.toml'
         return [Finding(name="tests", verdict="warn", detail=str(error), hint=hint)]
-    detail = f"{launch.runner}: {launch.command}"
     if obstacle is not None:
         return [
             Finding(name="tests", verdict="warn", detail=f"{detail}, but {obstacle[0]}", hint=obstacle[1])

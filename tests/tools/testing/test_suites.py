@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import shutil
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from tests.tools.testing.projects import Make, project, run
 from tools.testing.project_files import Project
 from tools.testing.report import TestReport, join_reports
-from tools.testing.runners import list_suites
+from tools.testing.runners import choose_launch, list_suites
 
 __all__ = ["project"]
 
@@ -111,3 +113,34 @@ def _report(outcome: str, passed: int = 0) -> TestReport:
 def test_suites_pass_only_together(outcomes: tuple[str, ...], joined: str) -> None:
     report = join_reports([_report(each, passed=int(each == "passed")) for each in outcomes])
     assert report.outcome == joined
+
+
+@pytest.mark.parametrize(
+    ("scripts", "runner", "argv"),
+    [
+        ({"test": "npm run test:unit", "test:unit": "jest"}, "jest", ("npm", "test", "--", "--", "--json")),
+        ({"test": "tsc && yarn unit:all", "unit:all": "jest"}, "jest", ("npm", "test", "--", "--json")),
+        ({"test": "tsc && yarn run unit", "unit": "npx jest"}, "jest", ("npm", "test", "--", "--json")),
+        ({"test": "npm run unit -- --ci", "unit": "jest"}, "jest", ("npm", "test", "--", "--json")),
+        ({"test": "jest && eslint ."}, "npm", ("npm", "test")),
+        ({"test": "mocha && jest"}, "npm", ("npm", "test")),
+        ({"test": "npm run a", "a": "npm test"}, "npm", ("npm", "test")),
+    ],
+)
+def test_the_test_script_is_followed_to_its_runners(
+    scripts: dict[str, str], runner: str, argv: tuple[str, ...], project: Make
+) -> None:
+    at = project({"package.json": json.dumps({"scripts": scripts})})
+    launch = asyncio.run(choose_launch(at, (), at.root))
+    assert launch.runner == runner
+    assert launch.argv[: len(argv)] == argv
+    assert len(launch.argv) == len(argv) + (runner == "jest")
+
+
+@pytest.mark.slow
+@needs_npm
+def test_a_failing_first_of_two_runners_is_counted(project: Make) -> None:
+    scripts = {"test": "npm run a; node --test b.test.js", "a": "node --test a.test.js"}
+    good = {"b.test.js": "require('node:test')('subtracts', () => {});\n"}
+    _, report = run(project({"package.json": json.dumps({"scripts": scripts}), **BAD_SCRIPT, **good}))
+    assert (report.outcome, report.passed, report.failed) == ("failed", 1, 1)
