@@ -108,6 +108,51 @@ def _follow_script(
             yield ScriptCommand(text=text, separators=separators)
 
 
+def detect_bun(project: Project) -> str:
+    """Return the file of a bun project without a test script: bun runs test files itself."""
+    found = next(
+        (name for name in ("bun.lock", "bun.lockb", "bunfig.toml") if project.contains_text(name, "")), ""
+    )
+    return "" if detect_node(project) else found
+
+
+async def launch_bun(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
+    return _make_launch("bun", ("bun", "test"), project, targets, {})
+
+
+def detect_deno(project: Project) -> str:
+    return next((name for name in ("deno.json", "deno.jsonc") if project.contains_text(name, "")), "")
+
+
+def declares_tests(project: Project) -> bool:
+    """Return whether a script of package.json or a task of deno.json runs tests."""
+    return bool(detect_node(project)) or _has_deno_task(project)
+
+
+def _has_deno_task(project: Project) -> bool:
+    return any(
+        re.search(r'"test"\s*:\s*["{]', project.read_text(name)) for name in ("deno.json", "deno.jsonc")
+    )
+
+
+async def launch_deno(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
+    argv = ("deno", "task", "test") if _has_deno_task(project) else ("deno", "test")
+    return _make_launch("deno", argv, project, targets, {"NO_COLOR": "1"})
+
+
+def _make_launch(
+    runner: str, argv: Sequence[str], project: Project, targets: Sequence[str], env: Mapping[str, str]
+) -> Launch:
+    words = (*argv, *targets)
+    return Launch(
+        runner=runner,
+        argv=words,
+        command=project.format_command(words),
+        parse=output_parsers.parse_any,
+        env={**shell_environment(), "CI": "true", **env},
+    )
+
+
 def _name_script(call: re.Match[str]) -> str:
     """Return the script that a call of a package manager runs, "" for none."""
     if call["verb"] or call["manager"] in ("pnpm", "yarn"):
@@ -279,6 +324,17 @@ FRAMEWORKS = (
         starts="mocha",
         parse=_parse_mocha,
         arguments=("--reporter", "json", "--reporter-option", "output={report}"),
+    ),
+    *(
+        Framework(name=name, starts=starts, parse=output_parsers.parse_any)
+        for name, starts in (
+            ("ava", "ava"),
+            ("tap", "tap"),
+            ("uvu", "uvu"),
+            ("bun", "bun test"),
+            ("deno", "deno test"),
+            ("playwright", "playwright test"),
+        )
     ),
     Framework(  # its options must precede the files, which end the script
         name="node",

@@ -282,7 +282,9 @@ ECOSYSTEMS = (
     Ecosystem(
         manifests=("package.json",), marker=re.compile(r'"name"'),
         suffixes=(".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".vue", ".svelte"),
-        runners=("npm", "pnpm", "yarn", "bun", "node", "jest", "vitest", "mocha"),
+        runners=(
+            "npm", "pnpm", "yarn", "bun", "node", "jest", "vitest", "mocha", "ava", "tap", "uvu", "deno", "playwright",
+        ),
         name=re.compile(r'"name"\s*:\s*"([^"]+)"'), covered=_cover_node, has_places=True,
     ),
     Ecosystem(

@@ -79,6 +79,8 @@ def list_suites(project: Project) -> list[list[Runner]]:
     by_name_only = "python" in suites and not _has_python_project(project)
     if by_name_only and len(suites) > 1 and _has_stray_tests(project):
         del suites["python"]
+    if "node" in suites and len(suites) > 1 and not node.declares_tests(project):
+        del suites["node"]  # a lock file or a configuration alone shows no tests
     own = {
         name: runners
         for name, runners in suites.items()
@@ -254,13 +256,13 @@ _GROUPS: Mapping[str, str] = {
     **dict.fromkeys(_PYTHONS, "python"),
     **dict.fromkeys(_WRAPPERS, "whole"),
     **dict.fromkeys(("maven", "gradle"), "jvm"),
-    "package.json": "node",
+    **dict.fromkeys(("package.json", "bun", "deno"), "node"),
 }
 """Suite that a runner is for: runners of one suite are alternatives."""
 
 _STARTERS = {
     "python": re.compile(r"\b(?:pytest|py\.test|unittest|tox|nox|python[\d.]*|manage\.py)\b|\$[({]PY\w*[)}]"),
-    "node": re.compile(r"\b(?:npm|npx|yarn|pnpm|bun|node|jest|vitest|mocha)\b"),
+    "node": re.compile(r"\b(?:npm|npx|yarn|pnpm|bun|deno|node|jest|vitest|mocha)\b"),
     "go": re.compile(r"\b(?:go|gotestsum)\b"),
     "cargo": re.compile(r"\bcargo\b"),
     "jvm": re.compile(r"\bmvnw?\b|\bgradlew?\b"),
@@ -279,6 +281,8 @@ RUNNERS = (
     _make_command_runner("tox", _detect_file("tox.ini", "[testenv"), "tox", "-q"),
     _make_command_runner("nox", _detect_file("noxfile.py"), "nox"),
     Runner(name="package.json", found=node.detect_node, launch=node.launch_node, suffixes=_SCRIPT),
+    Runner(name="bun", found=node.detect_bun, launch=node.launch_bun, suffixes=_SCRIPT),
+    Runner(name="deno", found=node.detect_deno, launch=node.launch_deno, suffixes=_SCRIPT),
     Runner(name="go", found=go_cargo.detect_go, launch=go_cargo.launch_go, suffixes=(".go",)),
     Runner(name="cargo", found=go_cargo.detect_cargo, launch=go_cargo.launch_cargo, suffixes=(".rs",)),
     Runner(name="maven", found=java.detect_maven, launch=java.launch_maven, suffixes=_JVM),

@@ -92,7 +92,7 @@ class SummaryFormat:
 _EXCLUSIVE = ("passed", "failed", "errors", "skipped")
 
 _KINDS: Mapping[str, str] = {
-    **dict.fromkeys(("passed", "pass", "passing", "passes", "success", "successes", "ok"), "passed"),
+    **dict.fromkeys(("passed", "pass", "passing", "passes", "success", "successes", "ok", "flaky"), "passed"),
     **dict.fromkeys(("failed", "fail", "failing", "failure", "failures"), "failed"),
     **dict.fromkeys(("error", "errors", "cancelled"), "errors"),
     **dict.fromkeys(
@@ -177,6 +177,12 @@ FORMATS = (
         summary=r"^  Total: +(?P<total>\d+)\s*\n  Passed: +(?P<passed>\d+)\s*\n  Skipped: +(?P<skipped>\d+)",
         rest="failed",
         failing=r'^ *FAIL +"(.+)"\s*$',
+    ),
+    SummaryFormat(
+        name="playwright",
+        summary=r"^  \d+ passed \([\d.]+m?s\)$|^  \d+ (?:failed|skipped|flaky|did not run)$",
+        failing=r"^  +\d+\) (?:\[\w+\] › )?(\S+ › .+?) *─*$",
+        start=r"^Running \d+ tests? using \d+ workers?$",
     ),
     SummaryFormat(
         name="bun",
@@ -288,7 +294,7 @@ FORMATS = (
 )  # fmt: skip
 
 NOTHING_RAN = re.compile(
-    r"^(?:No tests were found!!!|No tests executed!|No tests? (?:files? )?found\b.*|No test files found, exiting.*"
+    r"^(?:No tests were found!!!|No tests executed!|No tests? (?:files? )?found\b.*|error: No test modules found|No test files found, exiting.*"
     r"|Error: No tests found\b.*|\s*✘ No tests found in .*|No examples found\."
     r"|nox > (?:No sessions selected\b.*|Session \S+ skipped\b.*)|\s+[\w.-]+: SKIP\b.*|\d+ test steps? in 0 .*"
     r"|\? *\t\S+\t\[no test files\]|ok  \t\S+\t\S+ \[no tests to run\]|testing: warning: no tests to run)\s*$",

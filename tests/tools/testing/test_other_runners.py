@@ -276,7 +276,7 @@ def test_without_a_runner_it_is_said_what_was_looked_for(project: Make) -> None:
         run(at)
     assert str(failure.value) == (
         "tests were not run: no runner found in work/ (looked for pytest, django, unittest, tox, nox, package.json, "
-        "go, cargo, maven, gradle, rspec, make test, make check, ctest).\n"
+        "bun, deno, go, cargo, maven, gradle, rspec, make test, make check, ctest).\n"
         'Name the command: --tests "python -m pytest" …, or tests.command in patchwright.toml; or run it with shell.'
     )
     assert failure.value.data["report"]["outcome"] == "no-runner"

@@ -41,6 +41,8 @@ CARGO = {"Cargo.toml": '[package]\nname = "shop"\n'}
         ({"Makefile": TAP, "pytest.ini": "[pytest]\n", "test_gen.py": GOOD_PYTHON}, ["pytest"]),
         ({"Makefile": TAP, **CARGO}, ["cargo"]),
         ({**NODE, **CARGO}, ["package.json", "cargo"]),
+        ({"bun.lock": "{}", **CARGO}, ["cargo"]),
+        ({"deno.json": '{"tasks": {"test": "deno test"}}', **CARGO}, ["deno", "cargo"]),
         ({"package.json": '{"scripts": {"test": "cargo test"}}', **CARGO}, ["cargo"]),
     ],
 )
@@ -144,3 +146,27 @@ def test_a_failing_first_of_two_runners_is_counted(project: Make) -> None:
     good = {"b.test.js": "require('node:test')('subtracts', () => {});\n"}
     _, report = run(project({"package.json": json.dumps({"scripts": scripts}), **BAD_SCRIPT, **good}))
     assert (report.outcome, report.passed, report.failed) == ("failed", 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("files", "runner", "command"),
+    [
+        ({"bun.lock": "{}"}, "bun", "bun test a.test.ts"),
+        ({"deno.json": "{}"}, "deno", "deno test a.test.ts"),
+        ({"deno.jsonc": '{"tasks": {"test": "deno test -A"}}'}, "deno", "deno task test a.test.ts"),
+        ({"package.json": '{"scripts": {"test": "ava"}}'}, "ava", "npm test -- a.test.ts"),
+        ({"package.json": '{"scripts": {"test": "npx uvu tests"}}'}, "uvu", "npm test -- a.test.ts"),
+        ({"package.json": '{"scripts": {"test": "tap run"}}'}, "tap", "npm test -- a.test.ts"),
+        (
+            {"package.json": '{"scripts": {"test": "bun test"}}', "bun.lock": ""},
+            "bun",
+            "bun run test a.test.ts",
+        ),
+    ],
+)
+def test_more_script_runners_are_known(
+    files: dict[str, str], runner: str, command: str, project: Make
+) -> None:
+    at = project(files)
+    launch = asyncio.run(choose_launch(at, ("a.test.ts",), at.root))
+    assert (launch.runner, launch.command, launch.has_count) == (runner, command, True)
