@@ -122,8 +122,14 @@ def parse_pytest(evidence: FinishedRun) -> Findings:
 
 def parse_pytest_counts(evidence: FinishedRun) -> Mapping[str, int]:
     """Return the counts of pytest's closing line by outcome, as pytest names it; {} without such a line."""
-    found = re.findall(r"^=* ?((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s.*$", _read_whole_output(evidence), re.M)
-    return {word: int(number) for number, word in re.findall(r"(\d+) ([a-z]+)", found[-1])} if found else {}
+    found = re.findall(
+        r"^=* ?((?:\d+ (?:subtests )?[a-z]+(?:, )?)+) in [\d.]+s.*$", _read_whole_output(evidence), re.M
+    )
+    return (
+        {word: int(number) for number, word in re.findall(r"(\d+) ((?:subtests )?[a-z]+)", found[-1])}
+        if found
+        else {}
+    )
 
 
 _TAP = re.compile(

@@ -261,14 +261,34 @@ def _parse_pytest(evidence: FinishedRun) -> Findings:
         return Findings(counted=False, broken=_PYTEST_EXITS[evidence.returncode]) + found
     if not found.counted:
         return output_parsers.parse_pytest(evidence)
-    said = output_parsers.parse_pytest_counts(evidence)  # the report does not contain these
-    unexpected = min(said.get("xpassed", 0), found.passed)
+    return replace(
+        _correct_counts(found, output_parsers.parse_pytest_counts(evidence)),
+        lost=output_parsers.find_pytest_exit(evidence),
+    )
+
+
+def _correct_counts(found: Findings, said: Mapping[str, int]) -> Findings:
+    """Return the report's results with the counts of pytest's last line, if it has one.
+
+    The report names tests that were run again more than once, calls a test skipped if a subtest is, leaves out a pass
+    before an error of the teardown, and does not tell what passed unexpectedly or was deselected.
+    """
+    if not said:
+        return found
+    failing = {each.id for each in found.failures}
+    skipped = () if found.skipped and not said.get("skipped") and not found.xfailed else found.skipped_tests
+    ran = (*found.passed_tests, *(() if skipped else found.skipped_tests))
     return replace(
         found,
-        passed=found.passed - unexpected,
-        xpassed=unexpected,
+        passed=said.get("passed", 0),
+        failed=max(said.get("failed", 0), found.failed),
+        errors=max(said.get("error", 0) + said.get("errors", 0), found.errors),
+        skipped=said.get("skipped", 0),
+        xfailed=said.get("xfailed", 0),
+        xpassed=said.get("xpassed", 0),
         deselected=said.get("deselected", 0),
-        lost=output_parsers.find_pytest_exit(evidence),
+        passed_tests=tuple(name for name in dict.fromkeys(ran) if name not in failing),
+        skipped_tests=skipped,
     )
 
 

@@ -294,7 +294,8 @@ FORMATS = (
 )  # fmt: skip
 
 NOTHING_RAN = re.compile(
-    r"^(?:No tests were found!!!|No tests executed!|No tests? (?:files? )?found\b.*|error: No test modules found|No test files found, exiting.*"
+    r"^(?:No tests were found!!!|No tests executed!|No tests? (?:files? )?found\b.*|error: No test modules found"
+    r"|No test files found, exiting.*"
     r"|Error: No tests found\b.*|\s*✘ No tests found in .*|No examples found\."
     r"|nox > (?:No sessions selected\b.*|Session \S+ skipped\b.*)|\s+[\w.-]+: SKIP\b.*|\d+ test steps? in 0 .*"
     r"|\? *\t\S+\t\[no test files\]|ok  \t\S+\t\S+ \[no tests to run\]|testing: warning: no tests to run)\s*$",

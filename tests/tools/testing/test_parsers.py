@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tools.testing import go_cargo, junit, output_parsers
+from tools.testing import go_cargo, junit, output_parsers, python
 from tools.testing.launch import FinishedRun, read_report
 from tools.testing.report import Findings
 
@@ -221,3 +222,26 @@ def test_the_results_of_several_runners_in_one_output_are_added(tmp_path: Path) 
 )
 def test_a_run_without_its_end_has_lost_tests(output: str, lost: bool, tmp_path: Path) -> None:
     assert bool(output_parsers.parse_any(evidence(output, tmp_path, 0)).lost) == lost
+
+
+@pytest.mark.parametrize(
+    ("case", "expected", "passed", "skipped"),
+    [
+        ("skipped-subtest", (1, 0, 0, 0), ("test_sub.py::test_skip",), ()),
+        ("failed-subtest", (1, 2, 0, 0), ("test_subfail.py::test_ok",), ()),
+        ("teardown-error", (1, 1, 2, 0), (), ()),
+        ("rerun", (1, 1, 0, 0), ("test_flaky.py::test_fl",), ()),
+    ],
+)
+def test_the_last_line_of_pytest_corrects_its_report(
+    case: str,
+    expected: tuple[int, int, int, int],
+    passed: tuple[str, ...],
+    skipped: tuple[str, ...],
+    tmp_path: Path,
+) -> None:
+    recorded = Path(__file__).parent / "recorded_pytest" / "9.2.0-rerunfailures-16.7"
+    shutil.copy(recorded / f"{case}.xml", tmp_path / "junit.xml")
+    found = python._parse_pytest(evidence((recorded / f"{case}.txt").read_text(), tmp_path))
+    assert counts(found) == expected
+    assert (found.passed_tests, found.skipped_tests) == (passed, skipped)
