@@ -25,7 +25,7 @@ from tools.testing.summary_formats import CUT_SHORT, FORMATS, NOTHING_RAN, Summa
 
 _RULE = re.compile(r"^(?:={50,}|-{50,})$", re.M)
 _UNITTEST_HEAD = re.compile(r"^(FAIL|ERROR): (?P<name>\S+)(?: \((?P<where>[^)\n]*)\))?(?P<sub>.*)$", re.M)
-_UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in ", re.M)
+_UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in (?![\d.]+ seconds)", re.M)
 _UNITTEST_OK = re.compile(r"^\S.* \.\.\. ok$", re.M)
 _UNITTEST_LINE = re.compile(
     r"^(?P<name>\w+) \((?P<where>[\w.]+)\)(?:\n[^\n]*?)? \.\.\. (?P<verdict>ok|skipped|expected failure)\b",

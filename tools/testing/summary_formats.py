@@ -110,7 +110,9 @@ _KINDS: Mapping[str, str] = {
         ),
         "skipped",
     ),
-    **dict.fromkeys(("total", "tests", "test", "examples", "example", "runs", "run"), "total"),
+    **dict.fromkeys(
+        ("total", "tests", "test", "examples", "example", "runs", "run", "spec", "specs"), "total"
+    ),
 }
 """Kind of a test's result by the words of runners."""
 
@@ -288,8 +290,32 @@ FORMATS = (
     ),
     SummaryFormat(name="testthat", summary=r"^\[ FAIL \d+ \| WARN \d+ \| SKIP \d+ \| PASS \d+ \]$", is_word_first=True),
     SummaryFormat(
-        name="tasty",
-        summary=r"^All (?P<passed>\d+) tests passed \(|^(?P<failed>\d+) out of (?P<total>\d+) tests failed",
+        name="tasty, zig, eunit, plunit's success",
+        summary=r"^ *(?:% )?All (?P<passed>\d+) tests passed\b|^(?P<failed>\d+) out of (?P<total>\d+) tests failed",
+    ),
+    SummaryFormat(
+        name="plunit", summary=r"^% (?P<failed>\d+) tests? failed\b|^% (?P<passed>\d+) tests? passed\b"
+    ),
+    SummaryFormat(
+        name="octave", summary=r"^PASSES (?P<passed>\d+) out of (?P<total>\d+) tests?\b", rest="failed"
+    ),
+    SummaryFormat(
+        name="srfi-64",
+        summary=r"^# of (?:expected passes|unexpected successes) +(?P<passed>\d+)$"
+        r"|^# of unexpected failures +(?P<failed>\d+)$|^# of (?:skipped tests|expected failures) +(?P<skipped>\d+)$",
+    ),
+    SummaryFormat(name="gotestsum", summary=r"^DONE (?:\d+ runs, )?\d+ tests?(?:, \d+ \w+)* in "),
+    SummaryFormat(name="jasmine", summary=r"^\d+ specs?, \d+ failures?(?:, \d+ pending specs?)?$"),
+    SummaryFormat(name="luaunit", summary=r"^Ran \d+ tests in [\d.]+ seconds, [^\n]*"),
+    SummaryFormat(
+        name="swift",
+        summary=r"^[\t ]*Executed (?P<total>\d+) tests?, with (?:(?P<skipped>\d+) tests? skipped and )?"
+        r"(?P<failed>\d+) failures?\b.*(?!\n[\s\S]*^[\t ]*Executed \d+ test)",
+    ),
+    SummaryFormat(
+        name="alcotest",
+        summary=r"^Test Successful in [\d.]+s\. (?P<passed>\d+) tests? run\."
+        r"|^(?P<failed>\d+) failures?! in [\d.]+s\. (?P<total>\d+) tests? run\.",
     ),
 )  # fmt: skip
 
