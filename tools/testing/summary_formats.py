@@ -309,8 +309,9 @@ FORMATS = (
     SummaryFormat(name="luaunit", summary=r"^Ran \d+ tests in [\d.]+ seconds, [^\n]*"),
     SummaryFormat(
         name="swift",
-        summary=r"^[\t ]*Executed (?P<total>\d+) tests?, with (?:(?P<skipped>\d+) tests? skipped and )?"
-        r"(?P<failed>\d+) failures?\b.*(?!\n[\s\S]*^[\t ]*Executed \d+ test)",
+        summary=r"^Test Suite '(?:All|Selected) tests' .*\n"
+        r"[\t ]*Executed (?P<total>\d+) tests?, with (?:(?P<skipped>\d+) tests? skipped and )?"
+        r"(?P<failed>\d+) failures?\b",
     ),
     SummaryFormat(
         name="alcotest",
