@@ -13,19 +13,38 @@ from tools.core.action import Observation, ToolFailure
 from tools.core.text import join_names
 from tools.core.workspace import Workspace
 from tools.git.broker import Broker
+from tools.git.command_targets import find_guarded_operand, find_hooks_of_targets, find_planned_program
 from tools.git.git_state import compare_states, read_git_state
 from tools.git.repository_programs import format_warning
 
 _NETWORK = frozenset(("fetch", "pull", "push"))
 
 _NAMES_PROGRAMS = re.compile(
-    r"merge\..+\.driver|diff\.(external|.+\.(command|textconv))|core\.(sshcommand|askpass|gitproxy)|sequence\.editor"
-    r"|credential\..+|url\..+|protocol\..+|remote\..+\.(uploadpack|receivepack|vcs)"
+    r"merge\..+\.driver|diff\.(external|.+\.(command|textconv))|interactive\.difffilter|tar\..+\.command"
+    r"|core\.(sshcommand|askpass|gitproxy|alternaterefscommand)|sequence\.editor|trailer\..+\.(cmd|command)"
+    r"|lfs\.(.+\.)?(customtransfer\..+|standalonetransferagent|extension\..+)|include\.path|includeif\..+"
+    r"|credential\..+|url\..+|protocol\..+|remote\..+\.(uploadpack|receivepack|vcs|proxy)|fetch\.bundleuri"
+    r"|http\.(.+\.)?(proxy|cookiefile|savecookies)"
 )
-"""The repository's own settings by which these commands would start a program, or ask another server."""
+"""The repository's own settings by which these commands would start a program, ask another server or write another
+file; what it includes may change with the branch."""
+
+_WITHOUT_SUBMODULES = ("checkout", "fetch", "pull", "push", "reset", "restore", "switch")
+"""Commands that may work in submodules, by the configuration of each of these, which trust does not cover."""
+
+_RUNS_COMMIT_HOOKS = frozenset(("cherry-pick", "merge", "pull", "rebase", "revert"))
+
+_HOOKS_OF_ANY_COMMAND = frozenset(("reference-transaction", "post-index-change"))
 
 _GUARDS = {"pre-push": ("push",), "pre-rebase": ("rebase", "pull"), "pre-merge-commit": ("merge", "pull")}
 """Hooks that may refuse these commands, and that trust does not cover."""
+
+_NO_SUBMODULES = (
+    *("-c", "submodule.recurse=false"),
+    *("-c", "fetch.recurseSubmodules=false"),
+    *("-c", "push.recurseSubmodules=no"),
+    *("-c", "status.submoduleSummary=false"),
+)
 
 BUDGET = 16_000
 """Characters of output shown, about 4k tokens."""
@@ -54,27 +73,27 @@ async def run_git_commands(at: Workspace, commands: Sequence[Sequence[str]]) -> 
 
 def _run_blocking(at: Workspace, broker: Broker, commands: Sequence[Sequence[str]]) -> Observation:
     started = time.monotonic()
-    if names := [key for key in broker.list_own_settings() if _NAMES_PROGRAMS.fullmatch(key)]:
-        raise ToolFailure(
-            f"git: not run: this repository's own settings name programs or servers ({join_names(names, 3)}); "
-            "the user runs this command"
-        )
-    hooks = broker.list_unverified_hooks()
+    _refuse_programs(at, broker, commands)
     broker.refuse_changed_definitions()
-    for argv in commands:
-        if guard := next((name for name in hooks if argv[1] in _GUARDS.get(name, ())), ""):
-            raise ToolFailure(
-                f"git {argv[1]}: not run: the hook {guard} may refuse it; the user runs this command"
-            )
-    options = (*(NO_HOOKS if hooks else ()), *_place_options(at, broker))
-    starts_programs = broker.has_filters() or (broker.runs_hooks() and not hooks)
+    starts_filters = broker.has_filters()
     before = read_git_state(broker)
     texts: list[str] = []
     sent: list[str] = []
     code = 0
     for argv in commands:
-        is_confined = argv[1] not in _NETWORK and not starts_programs
-        output = broker.run_trusted(*options, *argv[1:], confined=is_confined)
+        if argv is not commands[0]:  # the one before may have changed what git reads
+            broker.forget_settings()
+            _refuse_programs(at, broker, [argv])
+        hooks = broker.list_unverified_hooks()
+        runs_hooks = broker.runs_hooks() and not hooks
+        options = (*(() if runs_hooks else NO_HOOKS), *_place_options(at, broker))
+        needs_hooks = argv[1] in _RUNS_COMMIT_HOOKS or any(map(broker.has_hook, _HOOKS_OF_ANY_COMMAND))
+        rest = ("--no-recurse-submodules", *argv[2:]) if argv[1] in _WITHOUT_SUBMODULES else argv[2:]
+        output = broker.run_trusted(
+            *(*options, *_NO_SUBMODULES),
+            *(argv[1], *rest),
+            confined=argv[1] not in _NETWORK and not starts_filters and not (runs_hooks and needs_hooks),
+        )
         texts += [output.stdout.decode("utf-8", "replace"), output.stderr]
         code = output.returncode
         if code:
@@ -103,6 +122,37 @@ def _run_blocking(at: Workspace, broker: Broker, commands: Sequence[Sequence[str
         failed=code != 0,
         value=text,
     )
+
+
+def _refuse_programs(at: Workspace, broker: Broker, commands: Sequence[Sequence[str]]) -> None:
+    """Raise ToolFailure if a command would start a program that neither the user nor trust speaks for."""
+    if names := [
+        key
+        for key in (each.key.lower() for each in broker.list_settings() if each.own)
+        if _NAMES_PROGRAMS.fullmatch(key)
+    ]:
+        raise ToolFailure(
+            f"git: not run: this repository's own settings name programs or servers ({join_names(names, 3)}); "
+            "the user runs this command"
+        )
+    hooks = broker.list_unverified_hooks()
+    for argv in commands:
+        if reason := _explain_refusal(at, broker, argv, hooks):
+            raise ToolFailure(f"git {argv[1]}: not run: {reason}; the user runs this command")
+
+
+def _explain_refusal(at: Workspace, broker: Broker, argv: Sequence[str], hooks: Sequence[str]) -> str:
+    if guard := next((name for name in hooks if argv[1] in _GUARDS.get(name, ())), ""):
+        return f"the hook {guard} may refuse it"
+    if any(each.startswith("--rec") for each in argv[2:]):
+        return "it works in submodules, whose settings may name programs"
+    if argv[1] == "mv" and (name := find_guarded_operand(at.root, argv[2:])):
+        return f"it moves {name}, which git, editors, shells, hooks or services act on"
+    if argv[1] == "rebase" and (program := find_planned_program(broker.folder)):
+        return f"the rebase in progress runs {program!r}"
+    if argv[1] == "push" and (target := find_hooks_of_targets(broker, at.root, argv[2:])):
+        return f"hooks of {target} would run"
+    return ""
 
 
 def _place_options(at: Workspace, broker: Broker) -> tuple[str, ...]:

@@ -133,13 +133,14 @@ class Broker:
         options: tuple[str, ...] = (*QUIET, *_OWN_OPTIONS)
         if any(each.kind == "hook" for each in self.untrusted_definitions):
             options, places = (*options, *NO_HOOKS), places | NO_TRANSPORT
-        elif any(each.kind == "hook" for each in self.program_definitions):
-            places["PATH"] = os.environ.get("PATH", os.defpath)
         if not confined:  # ours is English; hooks shall see the locale that the user has
             places |= {name: os.environ.get(name, "") for name in ("LC_ALL", "LANGUAGE")}
         refuse_foreign_stores(self.root)
         with create_scratch_folder() as folder, _explain_timeout():
-            places |= self._build_launcher_environment(folder)
+            launchers = self._build_launcher_environment(folder)
+            if (not launchers or self._has_configured_hooks) and self.runs_hooks():
+                places["PATH"] = os.environ.get("PATH", os.defpath)  # launchers set it for the hooks alone
+            places |= launchers
             output = self._runner.execute(
                 *options, *arguments, stdin=stdin, extra=places, timeout=HOOK_TIMEOUT, confined=confined
             )
@@ -198,9 +199,15 @@ class Broker:
             and os.access(path, os.X_OK)
         )
 
-    def list_own_settings(self) -> list[str]:
-        """Return the keys of the repository's own configuration, in lower case."""
-        return [each.key.lower() for each in self._settings if each.own]
+    def list_settings(self) -> list[repository_programs.Setting]:
+        """Return all of git's configuration here."""
+        return list(self._settings)
+
+    def forget_settings(self) -> None:
+        """Read settings and hooks anew from now on: a command may have changed what git includes."""
+        for name in ("_settings", "program_definitions", "untrusted_definitions", "_replacement_variables"):
+            self.__dict__.pop(name, None)
+        self.__dict__.pop("_active_hooks", None)
 
     def signs_commits(self) -> bool:
         """Return whether commits are signed here, by programs that need the user's keys."""

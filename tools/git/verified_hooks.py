@@ -28,7 +28,8 @@ def write_launchers(
 
     These are none where no program can be started from that folder; git would skip the hooks then.
 
-    replaced: other settings that are passed to git; the hooks see these, and not the one for the launchers
+    replaced: other settings that are passed to git; the hooks see these, and not the one for the launchers. They find
+        programs on the user's whole PATH, which git itself does not: commands can write folders of it
     """
     expected = dict(_list_expected(each) for each in definitions if each.kind == "hook")
     (folder / _EXPECTED).write_text(json.dumps(expected))
@@ -39,12 +40,13 @@ def write_launchers(
     added = shlex.join(name for name in variables if name not in before and name != "GIT_CONFIG_COUNT")
     count = before.get("GIT_CONFIG_COUNT") or os.environ.get("GIT_CONFIG_COUNT")
     restored = f"export GIT_CONFIG_COUNT={shlex.quote(count)}" if count else "unset GIT_CONFIG_COUNT"
+    path = f"export PATH={shlex.quote(os.environ.get('PATH', os.defpath))}"
     for hook in hooks:
         command = build_exec_prefix(_VERIFY, str(folder / _EXPECTED))
         shell = () if _names_interpreter(hook) else ("/bin/sh",)  # as git does
         launcher = folder / hook.name
         launcher.write_text(
-            f'#!/bin/sh\nunset {added}\n{restored}\nexec {shlex.join((*command, *shell, str(hook)))} "$@"\n',
+            f'#!/bin/sh\nunset {added}\n{restored}\n{path}\nexec {shlex.join((*command, *shell, str(hook)))} "$@"\n',
             "utf-8",
             "surrogateescape",
         )
