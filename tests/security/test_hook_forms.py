@@ -127,6 +127,27 @@ def test_what_a_hook_guards_is_denied_where_it_cannot_run(shop: Path, what: str,
     assert "what it guards is denied" in notice
 
 
+UNCLEAR = [
+    '{"decision": "reject"}',
+    '{"decision": false}',
+    '{"permission": "deny"}',
+    '{"permissionDecision": "Deny"}',
+    '{"hookSpecificOutput": "deny"}',
+    '{"hookSpecificOutput": {"permissionDecision": "forbid"}}',
+    '{"hookSpecificOutput": {"permissionDecision": "allow"}, "decision": "block"}',
+    '{"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": "echo safe"}}',
+    'Looking …\n{"decision": "block"}',
+]
+
+
+@pytest.mark.parametrize("answer", UNCLEAR)
+def test_a_decision_that_is_not_known_is_a_refusal(shop: Path, answer: str) -> None:
+    (shop / "answer.txt").write_text(answer)
+    write_user(PreToolUse=[{"matcher": "Bash", "hooks": [{"command": "cat answer.txt"}]}])
+    assert "denied: a hook" in act(shop, "touch ran")[0]
+    assert not (shop / "ran").exists()
+
+
 def test_what_no_hook_guards_goes_on(shop: Path) -> None:
     unknown = [{"matcher": "Write", "hooks": [{"command": "true", "argv": []}]}]
     write_user(PreToolUse=unknown, PostToolUse=[{"hooks": [{"command": "true", "argv": []}]}])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -24,6 +24,7 @@ _WORDS: Mapping[str, Verdict] = {
     "deny": "deny",
     "block": "deny",
 }
+_RANKS: tuple[Verdict, ...] = ("", "allow", "ask", "deny")
 _PLAIN_TEXT_COUNTS = ("SessionStart", "UserPromptSubmit")
 """Events at which output that is no JSON is context for the model."""
 
@@ -54,8 +55,9 @@ def parse_answer(hook: HookDefinition, code: int, out: str, err: str) -> HookAns
         line = next(reversed(err.strip().splitlines()), "")
         problem = f"exit {code}{f': {line[:200]}' if line else ''}"
         return build_failure(hook, problem)
-    text = out.strip()
-    if text.startswith("{"):
+    text = out.strip().lstrip("\ufeff")
+    is_behind_others = "\n{" in text and hook.is_guard and hook.event not in _PLAIN_TEXT_COUNTS
+    if text.startswith("{") or is_behind_others:
         found = _find_table(text)
         return read_output(hook, found) if found is not None else build_failure(hook, "its output is no JSON")
     return HookAnswer(context=clip_text(text)) if hook.event in _PLAIN_TEXT_COUNTS else HookAnswer()
@@ -100,12 +102,18 @@ def read_output(hook: HookDefinition, found: Mapping[str, Any]) -> HookAnswer:
     specific: Mapping[str, Any] = given if isinstance(given, dict) else {}
     decided = specific.get("decision")
     decision: Mapping[str, Any] = decided if isinstance(decided, dict) else {}  # of PermissionRequest
-    word = specific.get("permissionDecision") or decision.get("behavior") or found.get("decision") or ""
-    verdict = _WORDS.get(str(word), "")
+    words = [
+        *(specific.get("permissionDecision"), decision.get("behavior")),
+        *(found.get(name) for name in ("decision", "permissionDecision", "permission")),
+    ]
+    updated = specific.get("updatedInput", decision.get("updatedInput"))
+    if hook.is_guard and (problem := _explain_unclear(given, words, updated)):
+        return HookAnswer(verdict="deny", reason=f"{problem}, so it counts as a refusal", problem=problem)
+    verdicts = [_WORDS.get(str(each), "") for each in words if each]
+    verdict: Verdict = max(verdicts, key=_RANKS.index, default="")
     if verdict == "allow" and hook.is_project:
         verdict = ""
     reason = specific.get("permissionDecisionReason") or decision.get("message") or found.get("reason") or ""
-    updated = specific.get("updatedInput", decision.get("updatedInput"))
     stop = ""
     if found.get("continue") is False:
         stop = clip_text(str(found.get("stopReason") or "a hook ended the turn"))
@@ -119,11 +127,21 @@ def read_output(hook: HookDefinition, found: Mapping[str, Any]) -> HookAnswer:
     )
 
 
+def _explain_unclear(given: object, words: Sequence[object], updated: object) -> str:
+    """Return what a guard answered that has no meaning here: it may have meant a refusal."""
+    if unknown := [each for each in words if each is not None and each not in ("", *_WORDS)]:
+        return f"the hook's decision {str(unknown[0])[:100]!r} is none of {', '.join(_WORDS)}"
+    if given is not None and not isinstance(given, dict):
+        return "the hook's `hookSpecificOutput` is no table"
+    if updated is not None and not isinstance(updated, dict):
+        return "the hook's `updatedInput` is no table"
+    return ""
+
+
 def combine_answers(answers: Iterable[HookAnswer]) -> HookAnswer:
     """Return one answer for several: the strictest verdict with its reason, the last other input, all texts."""
     given = list(answers)
-    ranks: tuple[Verdict, ...] = ("", "allow", "ask", "deny")
-    worst = max(given, key=lambda each: ranks.index(each.verdict), default=HookAnswer())
+    worst = max(given, key=lambda each: _RANKS.index(each.verdict), default=HookAnswer())
     return HookAnswer(
         verdict=worst.verdict,
         reason=worst.reason,

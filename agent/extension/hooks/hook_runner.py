@@ -162,6 +162,6 @@ async def _ask_model(runtime: Runtime, hook: HookDefinition, given: Mapping[str,
         found = json.loads(answer[start : end + 1])
     except ValueError:
         return build_failure(hook, "no model answered with JSON")
-    if not isinstance(found, dict) or found.get("ok") is not False:
+    if not isinstance(found, dict) or found.get("ok") is True or (not hook.is_guard and "ok" not in found):
         return HookAnswer()
     return read_output(hook, {"decision": "block", "reason": str(found.get("reason") or "a hook forbids it")})
