@@ -130,7 +130,7 @@ def test_what_is_changed_while_a_commit_is_prepared_does_not_run(
     index = tmp_path / "index"
     shutil.copy(repo.root / ".git/index", index)
     with pytest.raises(ToolFailure, match="changed while the commit was prepared"):
-        create_commit(broker, repo.head(), "x\n", index, "A Person <a@example.org> 1 +0000")
+        create_commit(broker, repo.head(), "x", index, "A <a@example.org> 0 +0000")
     assert ran(repo) == ["hook"]
 
 
