@@ -36,11 +36,19 @@ grep -r x ~ | grep -rn x . | grep -r x | rg x | rg x . | rg x .. | rg -uu x ~ | 
 tar c ~ | tar -cf x.tar ../.ssh | cp -r ~/.ssh x | cp -r .. x | diff -r conf x | zip -r x.zip ~ | base64 ~/.ssh/*
 cat < $X | dd if=$X | wc -l --files0-from=names | sort --files0-from=names | file -f names | cd $X && cat notes.txt
 grep x conf/* | sed -n 1p "$X" | awk 1 $X | jq . $X | xxd $X | less "$X" | cat {$X,notes.txt} | tac ~/.ssh/id_r*
+git diff --no-index /dev/null ~/.ssh/id_rsa | git diff --no-index notes.txt conf/db.env | git grep --no-index x ..
+git grep --no-index x | git grep --untracked x | git blame conf/db.env | git hash-object conf/db.env
+cat /proc/1/environ | cat /proc/self/environ | cat /proc/self/cwd/../.ssh/id_rsa | cat /proc/./1/root/etc/shadow
+cat /etc/../proc/1/mem | head -c9 /proc/1/task/1/environ | date -f conf/db.env | date --file=conf/db.env
+diff --from-file=conf/db.env notes.txt | diff notes.txt --to-file ~/.ssh/id_rsa | mv conf x | mv conf/db.env x
+ln conf/db.env x | ln -f conf/db.env src | mv -t src conf/db.env
 """
 CERTAIN = r"""
 cat notes.txt | cat src/a.py | cat src/* | cat src/*.py | cat *.txt | head -n 5 src/a.py | grep -rn x src | rg x src
 ls | ls src | ls *.txt | wc -l src/*.py | find src -name '*.py' | cat {notes,notes}.txt | diff notes.txt src/a.py
 tar -cf x.tar src | cp -r src x | cat /etc/hostname | sed -n 1p notes.txt | echo $X | pwd | sort < notes.txt
+git diff --no-index notes.txt src/a.py | git grep --no-index x src | git blame src/a.py | cat /proc/meminfo
+cat /proc/self/status | date -f notes.txt | diff --from-file=notes.txt src/a.py
 """
 
 

@@ -159,10 +159,13 @@ class Call:
         else:
             self._add_kinds(spec, use, args)
             self._judge_operands(spec, use, replaced)
-            if (spec.name in _WALKERS or "walks" in replaced) and len(use.operands) < 2:
-                self.add_read(
-                    make_static_arg(".")
-                )  # also where the one operand is no pattern: rather too much
+        walks = (
+            spec.name in _WALKERS
+            or "walks" in replaced
+            or (spec.name == "git grep" and "reading" in replaced)
+        )
+        if walks and len(use.operands) < 2:  # also where the one operand is no pattern: rather too much
+            self.add_read(make_static_arg("."))
         self.apply_options(use)
 
     def _add_kinds(self, spec: Spec, use: ParsedArguments, args: Sequence[Arg]) -> None:
@@ -247,6 +250,8 @@ class Call:
             return
         self.add_write(target)
         for arg in sources:
+            if role != "to" and arg.text is not None:
+                self.add_read(arg)  # under its new name it can be read
             if role == "move":
                 self.add_entry_change(arg)
             elif role == "link":

@@ -37,7 +37,7 @@ type which whereis whatis apropos command-v | read | text | *
 printenv locale tput | read | text | --null -0 --help --version -ackm
 cal | none | text | -13jymhnABC
 date | none | format | -uRI?d:r: --utc --universal --rfc-2822 --rfc-email --iso-8601=? --rfc-3339= --date=
-    --reference= --debug --help --version -s:>unknown --set=>unknown -f: --file=
+    --reference= --debug --help --version -s:>unknown --set=>unknown -f:>read --file=>read
 test [ | read | own | *
 printf | none | own | *
 
@@ -60,7 +60,7 @@ locate tree | read | read | -adfilpsughDFqNQrtcUvACSnJXxP:I:L:H: -o:>write --nor
     --du --prune --dirsfirst --help --version --matchdirs --gitignore
 file | read | read | * -C>unknown --compile>unknown -z>execute -Z>execute --uncompress>execute
     --uncompress-noreport>execute -f:>names --files-from=>names -m:>read
-diff | read | read | * -l>execute --paginate>execute --to-file= --from-file=
+diff | read | read | * -l>execute --paginate>execute --to-file=>read --from-file=>read
 sdiff | execute | read | *
 sort | read | read | -bcCdfgiMhnRrVsmuz -k: -t: -S: -T:>write -o:>write --output=>write
     --compress-program=>execute --temporary-directory=>write --files0-from=>names --random-source=>read

@@ -32,13 +32,14 @@ status rev-parse ls-files ls-tree describe name-rev merge-base show-ref for-each
     stripspace var version whatchanged-none rev-list last-modified | read | text | * --show-signature>execute
 diff show log whatchanged shortlog diff-tree diff-index diff-files range-diff | read | text | *
     --output=>write --ext-diff>execute --textconv>execute --show-signature>execute --output-directory=>write
-    -O:>read
-grep | read | text | * -O?>execute --open-files-in-pager=?>execute --textconv>execute --ext-grep>execute
-blame annotate | read | text | * --textconv>execute --contents=>read
+    -O:>read --no-index>reading
+grep | read | text | * --no-index>reading --untracked>reading --no-exclude-standard>reading -f:>read
+    -O?>execute --open-files-in-pager=?>execute --textconv>execute --ext-grep>execute
+blame annotate | read | read | * --textconv>execute --contents=>read
 cat-file | read | text | * --textconv>execute --filters>execute
 fsck | read | text | --no-dangling --full --strict --unreachable --connectivity-only --no-progress --verbose
     --lost-found>git
-hash-object | read | text | --stdin --no-filters --literally -t: -w>git
+hash-object | read | read | --stdin --no-filters --literally -t: -w>git
 ls-remote | network | text | -hqt --heads --tags --refs --quiet --exit-code --get-url --symref --sort=
     --upload-pack=>execute --exec=>execute -o:>unknown --server-option=>unknown
 archive | read | text | -l -v --list --verbose --format= --prefix= -o:>write --output=>write --remote=>network

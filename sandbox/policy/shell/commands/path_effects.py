@@ -13,6 +13,7 @@ from sandbox.fs.installation import is_own_file
 from sandbox.fs.protected_paths import GIT, OWN
 from sandbox.policy.effects import Effect
 from sandbox.policy.shell.parsing.expansion import Arg
+from sandbox.policy.shell.parsing.syntax import parse_word_set
 
 HARMLESS_DEVICES = frozenset(
     ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/fd/1", "/dev/fd/2")
@@ -62,7 +63,10 @@ class PathClassifier:
             return Effect(kind="read", is_vague=True, glob=self._resolve_glob(arg))
         if None in self.folders and not text.startswith("/"):
             return Effect(kind="read", reason="in a folder that is not known", is_vague=True)
-        found = [self._resolve_path(text, each) for each in self.folders if each is not None]
+        bases = [each for each in self.folders if each is not None] or ["/"]
+        found = [self._resolve_path(text, each) for each in bases]
+        if any(map(_shows_a_process, (*found, *(posixpath.join(each, text) for each in bases)))):
+            return Effect(kind="read", reason="what belongs to a process", is_vague=True)
         return self._build_effect("read", found)
 
     def _resolve_glob(self, arg: Arg) -> str:
@@ -183,6 +187,16 @@ class PathClassifier:
             return True
         names = path[len(self.root) :].split("/")
         return any(name.translate(_IGNORED).rstrip(". ").casefold() in _PROTECTED for name in names if name)
+
+
+_OF_A_PROCESS = parse_word_set("environ root cwd fd mem maps smaps map_files task exe cmdline auxv ns stack")
+
+
+def _shows_a_process(path: str) -> bool:
+    """Return whether a path below /proc shows memory or variables of a process, or leads elsewhere by its links."""
+    parts = [each for each in path.split("/") if each not in ("", ".")]
+    below = path.startswith("/proc/") or ".." in parts
+    return below and "proc" in parts and not _OF_A_PROCESS.isdisjoint(parts[parts.index("proc") + 1 :])
 
 
 def create_classifier(root: Path, cwd: Path | None) -> PathClassifier:
