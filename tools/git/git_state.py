@@ -107,8 +107,11 @@ def _revert_change(broker: Broker, change: Mapping[str, Any], *, old: int, new: 
     if problem := _leave_operation(broker, change.get("operation"), old, new):
         return left | {"git": problem}
     moved = False
+    own = change.get("head", ("", ""))[new]
     for name, pair in change.get("refs", {}).items():
-        if not _move_ref(broker, name, pair[old], pair[new]):
+        if place := _find_user(broker, name, own, is_removed=not pair[old]):
+            left[name] = f"it is checked out in {place}"
+        elif not _move_ref(broker, name, pair[old], pair[new]):
             left[name] = "it has been moved since"
             moved = True
     if "head" in change and not moved:
@@ -145,6 +148,19 @@ def _leave_operation(broker: Broker, pair: Sequence[str] | None, old: int, new: 
         return f"{now or 'an operation'} is in progress: finish it, or give it up, first" if now else ""
     broker.run(_QUIT[now], "--quit")
     return ""
+
+
+def _find_user(broker: Broker, name: str, own: str, *, is_removed: bool) -> str:
+    """Return the work tree that would lose its branch: another one, or this one since; "" for none.
+
+    own: HEAD as the command left it, "" if it left it alone
+    """
+    output = broker.run("for-each-ref", "--format=%(worktreepath)", name).stdout
+    place = os.fsdecode(output).strip()
+    if not place:
+        return ""
+    is_here = Path(place).resolve() == broker.root.resolve()
+    return "" if is_here and (own == f"ref: {name}" or not is_removed) else place
 
 
 def _move_ref(broker: Broker, name: str, old: str, new: str) -> bool:

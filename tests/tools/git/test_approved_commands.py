@@ -123,6 +123,22 @@ def test_undo_leaves_what_was_moved_since(repo: Repo) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+def test_undo_takes_no_branch_from_a_work_tree(repo: Repo, tmp_path: Path, where: str) -> None:
+    run_lines(repo, "git branch topic && git tag v1")
+    place = repo if where == "here" else Repo(tmp_path / "other", init=False)
+    if where == "here":
+        repo.git("switch", "-q", "topic")
+    else:
+        repo.git("worktree", "add", "-q", str(place.root), "topic")
+    undone = run("undo", cwd=repo.root)
+    assert undone.code == 13
+    assert "refs/heads/topic: it is checked out in" in undone.err
+    assert (place.git("branch", "--show-current"), repo.git("tag")) == ("topic\n", "")
+    assert place.head() == repo.git("rev-parse", "main").strip()
+
+
+@pytest.mark.slow
 def test_what_was_pushed_stays_and_is_named(repo: Repo, tmp_path: Path) -> None:
     repo.git("init", "-q", "--bare", str(tmp_path / "there.git"))
     repo.git("remote", "add", "origin", str(tmp_path / "there.git"))
