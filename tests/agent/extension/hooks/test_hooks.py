@@ -488,5 +488,5 @@ def test_a_matcher_may_have_any_name_of_a_tool(shop: Path) -> None:
             {"text": "Done.", "expect": ["Bash"]},
         ],
     )
-    assert [each.partition(":")[0] for each in observations(events)[:3]] == ["denied"] * 3
-    assert (shop / "cart.py").read_text() == "TAX = 2\n"
+    assert all("denied: a hook" in each for each in observations(events)[:3])
+    assert "3" not in (shop / "cart.py").read_text()
