@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import close_to_others, create_private_folder
+from sandbox.lazy_dataclass import dataclass
 
 SETTINGS_FILE = "settings.toml"
 """Name of the user's settings file in the configuration folder."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from agent.extension.skills.skill_folders import make_copies_folder
 from agent.model.protocol import ToolSpec
 from agent.turn.action_format import resolve_action_mode
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
 from tools.core.registry import Tool, Toolbox
 

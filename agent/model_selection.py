@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from agent.model.routing.roles import Role, Roles
 from agent.session_settings import SessionSettings
 from agent.turn.side_calls import SideCalls
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent.model.effort import Effort

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.budget.purse import Purse
 from agent.model.protocol import Model
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Approver
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from agent.budget.limit_settings import LimitSettings
@@ -17,6 +17,7 @@ from agent.team.team_settings import TeamSettings
 from agent.turn.action_format import DEFAULT, ActionMode
 from agent.verify.verify_settings import VerifySettings
 from sandbox.access_settings import AccessSettings
+from sandbox.lazy_dataclass import dataclass
 from sandbox.settings_validation import ALLOW_CLASSES
 from tools.core.tool_settings import ToolSettings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from agent.workspace_root import find_workspace_root
 from cli.settings.layers import load_settings
 from cli.settings.settings_types import Settings
 from patchwright.version import VERSION
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Approval
 
 if TYPE_CHECKING:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from agent.budget.limit_settings import LimitSettings
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 FORMS = "5 or $5 (dollars), 200k tokens, 10m (s, m, h), or several: 5, 10m"
 """Forms of a budget, for help and errors."""
 
-_PART = re.compile(r"(\$?)(\d+(?:\.\d+)?|\.\d+)\s*([a-zA-Z]*)\s*(tokens?)?")
+_PART = compile_lazily(r"(\$?)(\d+(?:\.\d+)?|\.\d+)\s*([a-zA-Z]*)\s*(tokens?)?")
 
-_THOUSANDS = re.compile(r"(?:^|,)\s*\$?[\d.]+,\d")
+_THOUSANDS = compile_lazily(r"(?:^|,)\s*\$?[\d.]+,\d")
 """A bare number, a comma and a digit at once: `1,500k` is one number to who writes it, `1, 500k` are two limits."""
 
 _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}

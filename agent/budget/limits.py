@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from agent.budget.budget_text import NO_BUDGET, Budget
 from agent.budget.limit_settings import LimitSettings
 from agent.events import UsageRecord
 from agent.model.protocol import UNPAID
+from sandbox.lazy_dataclass import dataclass
 
 _A_DAY = 86_400.0
 """Maximum seconds of a step where no lower limit applies: longer than any useful step."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from agent.app_dirs import Home
@@ -13,6 +12,7 @@ from agent.events import End, Event
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.turn.runtime import Runtime
+from sandbox.lazy_dataclass import dataclass
 
 CRASHED = "crashed"
 """Outcome of a child whose executor ended without a last event: its log is whole, and can be resumed."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from agent.budget.limit_settings import LimitSettings
 from agent.budget.purse import Amount
 from agent.model.effort import Effort
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
 
 Place = Literal["read-only", "worktree", "lease"]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agent.app_dirs import Home
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 
 EXTRA = "Install it on this machine and on every node: pip install 'patchwright[ray]'"
 

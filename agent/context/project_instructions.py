@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path, PurePosixPath
 
 from sandbox.fs.untrusted_file import read_workspace_start
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 MAX_INSTRUCTIONS = 32 << 10
 """Bytes of instructions in total: enough for usual files (peers cap at the same), small relative to a window."""
@@ -33,12 +35,12 @@ _TEXTS = frozenset(
 )
 """Endings of files that are imported."""
 
-_CODE = re.compile(
+_CODE = compile_lazily(
     r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)|(`+)[^`].*?\2|<!--.*?-->", re.DOTALL | re.MULTILINE
 )
 """Parts of a text in which `@` imports nothing."""
 
-_IMPORT = re.compile(r"(?:^|(?<=\s))@((?:\\ |[^\s\\`@])+)")
+_IMPORT = compile_lazily(r"(?:^|(?<=\s))@((?:\\ |[^\s\\`@])+)")
 
 
 @dataclass(slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from agent.context.compression.compressor import Compressor
 from agent.context.projection.message_slots import FoldMessage, NoteMessage, Slot, count_bytes
@@ -14,6 +13,7 @@ from agent.events import Compaction
 from agent.model.protocol import AssistantMessage, ToolMessage
 from agent.session.branch_history import History
 from agent.session.log_index import parse_event_id
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

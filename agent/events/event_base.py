@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from sandbox.lazy_dataclass import dataclass
 
 FORMAT = 2
 """Version of the event format. Incremented when an old reader could misunderstand a new log."""

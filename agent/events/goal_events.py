@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from agent.events.event_base import Event
+from sandbox.lazy_dataclass import dataclass
 
 GoalStage = Literal["set", "checked", "paused", "reached", "stopped"]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from agent.events.event_base import Event
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(kw_only=True)

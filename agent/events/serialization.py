@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +42,7 @@ from agent.events.turn_events import (
 )
 from agent.events.verify_events import RequirementsEvent, RubricEvent, SpecCheckEvent
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.sanitize import sanitize_json
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class NewerFormat(UserError, ValueError):
         )
 
 
-_OURS = re.compile(rb'\{"v":%d,"id":"\w*","parent":"\w*","time":[0-9.]+,"kind":"([a-z-]+)"' % FORMAT)
+_OURS = compile_lazily(rb'\{"v":%d,"id":"\w*","parent":"\w*","time":[0-9.]+,"kind":"([a-z-]+)"' % FORMAT)
 """Prefix of a line in the present format: it gives the kind before the line is parsed."""
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from agent.events.event_base import Event, UsageRecord
+from sandbox.lazy_dataclass import dataclass
 
 BY_STRATEGY = "strategy:"
 """Prefix of the model of a message that a strategy wrote: no model was called for it."""

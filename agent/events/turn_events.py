@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from agent.events.event_base import AskedAction, Event, UsageRecord
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(kw_only=True)

@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sandbox.lazy_pattern import compile_lazily
+
 
 class BadFrontMatter(ValueError):
     """Front matter that cannot be read; its text says why and what to do, without the name of the file."""
@@ -19,7 +21,7 @@ class BadFrontMatter(ValueError):
 NO_FRONT_MATTER = "there is no front matter: begin with a line `---`, `name:` and `description:`, and `---`"
 
 
-_BEFORE = re.compile(r"(?:\s|<!--.*?-->)*", re.DOTALL)
+_BEFORE = compile_lazily(r"(?:\s|<!--.*?-->)*", re.DOTALL)
 """Text that may come before the front matter."""
 
 _FIELDS = frozenset(
@@ -61,7 +63,7 @@ _FIELDS = frozenset(
 )
 """Fields of such files: lines that begin so end a text on several lines, which may hold lines like `user: "How?"`."""
 
-_LINE = re.compile(r"([A-Za-z_][\w-]*):(?:[ \t]+(.*))?")
+_LINE = compile_lazily(r"([A-Za-z_][\w-]*):(?:[ \t]+(.*))?")
 
 
 def split_front_matter(text: str) -> tuple[Mapping[str, Any], str] | None:

@@ -7,13 +7,13 @@ import os
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.events import Event
 from agent.verify.suite_evidence import read_current_content
 from agent.verify.suite_verifier import RunAction
 from agent.verify.verdict import Claim, Verdict, VerdictOutcome
+from sandbox.lazy_dataclass import dataclass
 from tools.core.action import Observation
 from tools.core.untrusted_output import quote_lines
 from tools.core.workspace import Workspace

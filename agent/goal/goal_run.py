@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent.budget.limits import Limit, MaxCost, MaxTime, find_stop_reason
@@ -16,6 +16,7 @@ from agent.goal.goal_state import MAX_TURNS, GoalState, find_active_goal
 from agent.session.usage_report import UsageReport
 from agent.turn.runtime import Runtime
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 
 IDLE_TURNS = 3
 """Turns without any progress after which the work stops: a model gets two more attempts with the same output."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.events import GoalEvent
 from agent.events.goal_events import GOAL_ENDS
 from agent.session.log import Session
+from sandbox.lazy_dataclass import dataclass
 
 MAX_TURNS = 20
 """Turns of a goal without a limit of its own: a day's work of a slow model, and no endless loop."""

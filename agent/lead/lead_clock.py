@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 from agent.budget.purse import Purse
+from sandbox.lazy_dataclass import dataclass
 
 LEAST_REPLY = 3.0
 """Seconds: a shorter time for a reply is none."""

@@ -10,9 +10,10 @@ from dataclasses import replace
 
 from agent.lead.led_work import LedWork
 from agent.model.protocol import Delta, Model, Reply, Request, TextDelta, Usage, UserMessage, compute_price
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.action import Action
 
-_BLOCK = re.compile(r"^```\w*\n.*\n```", re.DOTALL | re.MULTILINE)
+_BLOCK = compile_lazily(r"^```\w*\n.*\n```", re.DOTALL | re.MULTILINE)
 """A whole code block: with it a reply of the smallest models is over, what follows is rambling."""
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent.lead.function_questions import build_questions
 from agent.lead.proposals import Block, find_blocks, find_choice, find_syntax_error
 from agent.lead.suspects import LONGEST, Suspect, find_named
+from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
 
 MOST_CANDIDATES = 3

@@ -6,12 +6,14 @@ import ast
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_BARE = re.compile(r"^(?:@|(?:async )?def |class )", re.MULTILINE)
-_NUMBERED = re.compile(r"^[ \t]*[0-9]+(?:\t|:[ \t]?|[ \t]*[|│][ \t]?)")
-_CHOICE = re.compile(
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
+
+_FENCE = compile_lazily(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_BARE = compile_lazily(r"^(?:@|(?:async )?def |class )", re.MULTILINE)
+_NUMBERED = compile_lazily(r"^[ \t]*[0-9]+(?:\t|:[ \t]?|[ \t]*[|│][ \t]?)")
+_CHOICE = compile_lazily(
     r"^\W*(?:(?:i |we )?(?:choose|pick|select|answer|option|candidate|number|no)\b[^0-9\n]{0,20})?"
     r"([1-9])\b(?!\s*[+/=-]|\s*\*\s*\w)",
     re.IGNORECASE,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
 
 LONGEST = 80

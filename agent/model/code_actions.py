@@ -27,6 +27,7 @@ from agent.model.protocol import (
     compute_price,
     prepare_model,
 )
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.action import Action
 from tools.core.registry import Tool
 from tools.core.untrusted_output import enclose_in_tag
@@ -47,7 +48,7 @@ LANGUAGES = {
 
 _ARGUMENT = {"python": "code", "shell": "command"}
 
-_FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})(?P<word>[^`]*)")
+_FENCE = compile_lazily(r"(?P<fence>`{3,}|~{3,})(?P<word>[^`]*)")
 """Opening or closing line of a block."""
 
 

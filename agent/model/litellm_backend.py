@@ -10,7 +10,6 @@ import asyncio
 import importlib
 import json
 import os
-import re
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
@@ -28,6 +27,7 @@ from agent.model.wire_formats.kept_parts import name_endpoint, select_parts, sta
 from agent.model.wire_formats.reply_bounds import ReplyTooLarge
 from agent.model.wire_formats.wire_protocol import Assembler, Json, find_last_permanent_message
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_pattern import compile_lazily
 
 if TYPE_CHECKING:
     from agent.model.rate_limits.rate_gate import Admission, RateGate
@@ -45,7 +45,7 @@ _ENVIRONMENT = {
 
 _LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 
-_CLASS = re.compile(r"^(litellm\.)?\w+(Error|Exception)( -|:) ")
+_CLASS = compile_lazily(r"^(litellm\.)?\w+(Error|Exception)( -|:) ")
 
 _WAIT = 0.02
 """Seconds between checks of the importing thread: short compared with the seconds that it takes."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.model.protocol import UNPAID, Model
 from agent.model.providers.endpoints import BARE, DEFAULTS, ENDPOINTS, LITELLM, REASONING, Endpoint
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent.model.http.http_model import ModelAddress

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.model.model_factory import find_listing
@@ -13,6 +12,7 @@ from agent.model.providers.endpoints import BARE, DEFAULTS, ENDPOINTS, LITELLM
 from agent.model.servers.local_servers import LocalServer, find_local_servers, list_ports
 from agent.model.servers.server_probe import probe_server
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent.model.providers.model_catalog import Listing

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar, Literal, Protocol
 
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from tools.core.action import Action
 
 

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from agent.model.protocol import (
@@ -29,6 +29,8 @@ from agent.model.protocol import (
     prepare_model,
 )
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.action import Action
 
 
@@ -42,7 +44,7 @@ class ToolNames:
     description: str = ""
 
 
-_KEYWORD = re.compile(r"\b(\w+)(?==)")
+_KEYWORD = compile_lazily(r"\b(\w+)(?==)")
 
 
 class RenamedTools:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-_MARK = re.compile(
+from sandbox.lazy_pattern import compile_lazily
+
+_MARK = compile_lazily(
     r"<(?=[a-z_|｜/]|$)|\[TOOL|```|functools\s*\[|^[ \t]*(?=[\[{])|^[ \t#*]*(?:Action|Tool|Function|Call)\b"
     r"|^[ \t]*(?:print\()?[\w.]+\((?=[\w\"'{)])",
     re.MULTILINE | re.IGNORECASE,
 )
 """Where a call may begin."""
 
-_TAG = re.compile(r"</?([|｜]?[\w:｜▁|.-]*)[^<>\n]{0,200}(>?)")
-_OURS = re.compile(
+_TAG = compile_lazily(r"</?([|｜]?[\w:｜▁|.-]*)[^<>\n]{0,200}(>?)")
+_OURS = compile_lazily(
     r"^(?:[|｜].*|tools?|tool_.*|toolcall|function.*|action.*|invoke|minimax:.*|antml:.*|think.*|observation)$",
     re.IGNORECASE,
 )
-_FENCE = re.compile(r"\A```[^\n]*\n(?:.*?\n)?[ \t]*```[ \t]*(?:\n|\Z)", re.DOTALL)
+_FENCE = compile_lazily(r"\A```[^\n]*\n(?:.*?\n)?[ \t]*```[ \t]*(?:\n|\Z)", re.DOTALL)
 
 _LARGEST = 1 << 16
 """Characters of held text that are searched repeatedly; longer text waits for its end."""

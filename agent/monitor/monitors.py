@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.context.ledger.session_facts import Facts
 from agent.events import Compaction, Event, Prompt, Signal
@@ -26,6 +26,7 @@ from agent.monitor.answers import (
 from agent.monitor.monitor import Monitor, Turn
 from agent.session.branch_history import History
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from tools.core.action_guard import Advice, BegunAction
 
 _HOOKS = (

@@ -8,9 +8,9 @@ providers' caches stay valid: the gateway refuses withheld effects, with the pha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.effects import EffectKind
 
 Name = Literal["explore", "plan", "edit", "verify"]

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from sandbox.lazy_dataclass import dataclass
 
 Values = list[bool]
 """Values of a formula and its parts, by index."""

@@ -8,9 +8,7 @@ the action is refused, depending on the settings.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from agent.context.ledger.session_facts import Facts, FileState
@@ -31,6 +29,8 @@ from agent.monitor.temporal_rules import (
 )
 from agent.session.branch_history import History
 from agent.session.log_index import parse_event_id
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.action_guard import BegunAction
 from tools.core.workspace import Workspace
 
@@ -66,8 +66,10 @@ RULES = (
 )
 """In the order of their evaluation. `key` and `{key}`: see agent/monitor/temporal_rules.py."""
 
-_TEST_FILE = re.compile(r"(^|/)(tests?|spec|__tests__)/|(^|/)test_[^/]*$|[._](test|spec)\.\w+$|_test\.\w+$")
-_WORD = re.compile(r"[\w./-]*[\w-]")
+_TEST_FILE = compile_lazily(
+    r"(^|/)(tests?|spec|__tests__)/|(^|/)test_[^/]*$|[._](test|spec)\.\w+$|_test\.\w+$"
+)
+_WORD = compile_lazily(r"[\w./-]*[\w-]")
 _MOST_WORDS = 200
 """Words of a command that are tried as paths: the files that it reads are a guess anyhow."""
 

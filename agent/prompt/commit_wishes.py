@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_FORBIDDEN = re.compile(
+from sandbox.lazy_pattern import compile_lazily
+
+_FORBIDDEN = compile_lazily(
     # English
     r"\b(?:do not|don't|dont|do n't|never|must not|mustn't|should not|shouldn't|not to|please not|no need to"
     r"|avoid|refrain from|hold off(?: on)?"
@@ -42,7 +44,7 @@ _FORBIDDEN = re.compile(
     r"|行わない|行わず|しな)|コミットは(?:まだ|後で|自分で)",
     re.IGNORECASE,
 )
-_WANTED = re.compile(
+_WANTED = compile_lazily(
     r"(?:^|[.,;!?:\n]\s*|\b(?:and|then|now|just|please|to|also|finally|you|afterwards)\s+)(?:git )?commit\b"
     r"(?!\s+(?:messages?|hooks?|hash(?:es)?|history|log|style|that|which|is|was|templates?"
     r"|parsing)\b)(?!\s*(?:\?|::|\(|\.\w))"

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from agent.prompt.orders import FoundOrder
 from agent.prompt.prompt_intent import Kind
 from agent.prompt.prompt_text import LONG, find_paths
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
-_SENTENCE = re.compile(r"[^.!?;\n]*(?:[.!?;](?!\s|$)[^.!?;\n]*)*[.!?;]*")
-_BREAK = re.compile(r"[,()—–]|:(?!:|\w)(?<!::)|\s-+\s|\b(?:then|but)\b", re.IGNORECASE)
+_SENTENCE = compile_lazily(r"[^.!?;\n]*(?:[.!?;](?!\s|$)[^.!?;\n]*)*[.!?;]*")
+_BREAK = compile_lazily(r"[,()—–]|:(?!:|\w)(?<!::)|\s-+\s|\b(?:then|but)\b", re.IGNORECASE)
 """Between parts of a sentence of which each may be an order of its own."""
-_AND = re.compile(r"\b(?:and|so)\b", re.IGNORECASE)
+_AND = compile_lazily(r"\b(?:and|so)\b", re.IGNORECASE)
 
 _ADVERBS = (
     r"(?:please|pls|plz|kindly|just|now|ok|okay|hey|hi|hello|yo|yes|yeah|first|next|again|quickly|also|maybe"
@@ -33,8 +34,8 @@ _ASKED = (
     r"|we (?:need|want|have) to|you (?:should|must|can|need to|have to)|let's|let us|help (?:me|us)(?: to)?"
     r"|(?:your|the) task(?: is|:)(?: to)?|how about you)"
 )
-_COURTESY = re.compile(rf"(?:(?:{_ADVERBS}|{_ASKED})\b[\s,:!]*)+", re.IGNORECASE)
-_GERUND_COURTESY = re.compile(
+_COURTESY = compile_lazily(rf"(?:(?:{_ADVERBS}|{_ASKED})\b[\s,:!]*)+", re.IGNORECASE)
+_GERUND_COURTESY = compile_lazily(
     r"(?:(?:would|do|could)\s+you\s+)?(?:mind|(?:perhaps\s+|please\s+|maybe\s+)?(?:have|having|take"
     r"|give)\s+a\s+(?:go|stab|shot|try)\s+at"
     r"|try|give)\s+(?=fixing|repairing|mending|correcting|resolving|solving|healing|unbreaking)",
@@ -52,15 +53,15 @@ _REPAIR_VERB = (
     r"|(?:address|tackle|deal with|handle)(?=\s+(?:\S+\s+){0,3}(?:fail|bug|test|error|crash|regression)))"
 )
 _GERUND = r"(?:fixing|repairing|mending|correcting|resolving|solving|healing|unbreaking)"
-_ORDER = re.compile(
+_ORDER = compile_lazily(
     rf"(?:{_REPAIR_VERB}|to {_GERUND})\b(?!\s+(?:me|nothing|you)\b)(?P<object>.*)", re.IGNORECASE
 )
 """At the start of a part of a sentence; "to fixing" stands for the gerund after "would you mind"."""
-_NOUN_ORDER = re.compile(r"(?:a|the) (?:fix|repair) for\b(?P<object>.*)", re.IGNORECASE)
+_NOUN_ORDER = compile_lazily(r"(?:a|the) (?:fix|repair) for\b(?P<object>.*)", re.IGNORECASE)
 
 _GOOD = r"\b(?:pass(?:es|ing)?|green|succeed(?:s|ing)?|work(?:s|ing)?)\b"
 _FAULTY = r"(?:fail(?:s|ing)?|crash(?:es|ing)?|break(?:s|ing)?|throwing|raising)"
-_TO_PASS = re.compile(
+_TO_PASS = compile_lazily(
     r"(?:(?:i|we)\s+)?(?:make|get|getting|bring|turn|ensure|want|need|see to it)\b(?!\s+(?:an?|me|sense)\b)"
     r"(?:(?!\b(?:which|list|names?|report|summary|table|count|number|why|how|what|whether|understand"
     r"|sense)\b).)*?"
@@ -69,23 +70,23 @@ _TO_PASS = re.compile(
     + r"|stop\b.*?\b" + _FAULTY + r"\b",
     re.IGNORECASE,
 )  # fmt: skip
-_UNTIL_PASS = re.compile(
+_UNTIL_PASS = compile_lazily(
     r"(?:change|edit|work on|undo|revert|adapt|adjust|modify|do|keep)\b.*?"
     r"\b(?:so(?: that)?|until|till|to make|such that)\b.*?" + _GOOD,
     re.IGNORECASE,
 )
 
-_NO_CODE = re.compile(
+_NO_CODE = compile_lazily(
     r"\s*(?:\S+\s+){0,4}?(?:typos?|spelling|grammar|wording|formatting|indentation|style|docs?|documentation"
     r"|docstrings?|readme(?:\.\w+)?|comments?|changelog(?:\.\w+)?|conflicts?|lint|linter|warnings?|typing"
     r"|type hints?)\b",
     re.IGNORECASE,
 )
-_CODE = re.compile(
+_CODE = compile_lazily(
     r"\b(?:tests?|test_\w+|bugs?|fail\w*|crash\w*|errors?|suite|regressions?)\b", re.IGNORECASE
 )
 _NOT_NOTHING = r"(?!\s+(?:nothing|no\b|none|what|how|why|me (?:what|why|how)))"
-_CHANGE = re.compile(
+_CHANGE = compile_lazily(
     r"(?:(?:add|implement|write|create|build|introduce|refactor|rename|delete|remove|upgrade|update|migrate"
     r"|document"
     r"|translate|convert|move|extract|optimi[sz]e|rewrite|port|skip|bump|generate|format|drop|replace|split"
@@ -110,7 +111,7 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 """Work that changes files, at the start of a part of a sentence."""
-_TASK = re.compile(
+_TASK = compile_lazily(
     r"(?:commit|push|open|install|deploy|release|publish|tag|stash|rebase|cherry-pick|check ?out|run|start"
     r"|execute|pull"
     r"|fetch|amend|squash|create (?:an? )?(?:(?:new|git) )?(?:commit|branch|pull request|pr|tag|issue)"
@@ -120,7 +121,7 @@ _TASK = re.compile(
     re.IGNORECASE,
 )
 """Work that leaves files as they are, or that no change of files proves."""
-_PRODUCT = re.compile(
+_PRODUCT = compile_lazily(
     r"(?:write|create|make|generate|build|draft|give|prepare|convert|translate|i (?:want|need) an?"
     r"|want an?)\b[^.?!\n]{0,40}?\b(?:summary|explanation"
     r"|report|list|plan|overview|poem|haiku|story|joke|description|answer|e-?mail|letter|review|comparison"
@@ -130,7 +131,7 @@ _PRODUCT = re.compile(
     re.IGNORECASE,
 )
 """What is written as an answer, unless a file is named for it."""
-_NO_WORK = re.compile(
+_NO_WORK = compile_lazily(
     r"(?:move on|add up|write down|put (?:simply|differently|yourself)|set aside|turn (?:by|to)\b"
     r"|update (?:me|us)\b|mark my|keep in mind"
     r"|(?:use|run|make use of|put)\b[^.?!\n]{0,60}?\bto (?:find|explain|show|list|tell|look|search|check|see|count"
@@ -143,13 +144,13 @@ _NO_WORK = re.compile(
     re.IGNORECASE,
 )
 """What begins as work on files does, and asks for an answer, unless a file is named for it."""
-_BUILD = re.compile(
+_BUILD = compile_lazily(
     r"build (?:it|(?:the|this|our|my) (?:project|app\w*|package|image|binary|binaries|wheel|docs?|documentation"
     r"|container|release|extension|library|site))?\s*(?:again|now|first|please)?$",
     re.IGNORECASE,
 )
 """A build leaves what git tracks as it is."""
-_OPENING = re.compile(
+_OPENING = compile_lazily(
     r"(?:add|implement|write|create|build|introduce|refactor|rename|delete|remove|upgrade|update|migrate"
     r"|document"
     r"|translate|convert|move|extract|optimi[sz]e|rewrite|port|commit|push|open|skip|bump|install|generate"
@@ -159,7 +160,7 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 """Work at the start of a prompt to which a repair beside it belongs."""
-_BESIDE = re.compile(
+_BESIDE = compile_lazily(
     r"(?:add|implement|write|create|build|introduce|refactor|rename|delete|upgrade|update|migrate|document"
     r"|translate"
     r"|convert|extract|optimi[sz]e|rewrite|port)\b",
@@ -167,7 +168,7 @@ _BESIDE = re.compile(
 )
 """Work beside a repair that makes the prompt one for a model; a commit belongs to the repair."""
 
-_INTERROGATIVE = re.compile(
+_INTERROGATIVE = compile_lazily(
     r"(?:(?:and|but|so|well|ok|okay|hey|hi|please|also|wtf|now)\b[\s,:]*)*"
     r"(?:what(?:'s|s)?|which|who(?:'s|m|se)?|where(?:'s)?|why|how|is|are|am|was|were|does|did|has|can|could"
     r"|(?:do|have|had)(?!\s+the\s+\w+ing\b|\s+(?:it|this|that|so)\s*(?:now|please)?$)(?=\s+(?:i|you|u|we|they|it|the|this|that|these|those|there|any"
@@ -179,7 +180,7 @@ _INTERROGATIVE = re.compile(
     r"|for what)\b",
     re.IGNORECASE,
 )
-_INQUIRY = re.compile(
+_INQUIRY = compile_lazily(
     r"(?:explain|describe|tell (?:me|us)|show(?: (?:me|us))?|list|summari[sz]e|enumerate|clarify|point (?:me"
     r"|us)"
     r"|walk (?:me|us)|guide (?:me|us)|give (?:me|us) (?:an? )?(?:overview|summary|idea|list|explanation"
@@ -197,22 +198,24 @@ _INQUIRY = re.compile(
     r"|just (?:explain|tell|show|list|describe)|what about)\b",
     re.IGNORECASE,
 )
-_TAG = re.compile(r"\b(?:ok|okay|right|correct|green|red|status)\s*\?", re.IGNORECASE)
-_REPORTED = re.compile(r"\b(?:said|says|told me|reads|asks|asked|wrote|writes)$", re.IGNORECASE)
-_ALTERNATIVE = re.compile(
+_TAG = compile_lazily(r"\b(?:ok|okay|right|correct|green|red|status)\s*\?", re.IGNORECASE)
+_REPORTED = compile_lazily(r"\b(?:said|says|told me|reads|asks|asked|wrote|writes)$", re.IGNORECASE)
+_ALTERNATIVE = compile_lazily(
     r"\bor\s+(?:is|are|do|does|did|can|should|would|will|what|why|not|which|who)\b", re.IGNORECASE
 )
-_INDIRECT = re.compile(
+_INDIRECT = compile_lazily(
     r"\b(?:how|what|whether|when|where|if)\s+(?:to|i|you|we|one)\b|\bthe way to\b", re.IGNORECASE
 )
-_BUG_REPORT = re.compile(
+_BUG_REPORT = compile_lazily(
     r"\W*(?:there(?: is|'s| are) (?:an? |some )?bugs?\b|bug(?: report)?\b\s*[\]:])", re.IGNORECASE
 )
-_TESTS = re.compile(r"\b(?:tests?|test_\w+|\S+::\S+|suite|specs?|ci|build|pytest|unittest)\b", re.IGNORECASE)
-_SO_THAT_PASS = re.compile(
+_TESTS = compile_lazily(
+    r"\b(?:tests?|test_\w+|\S+::\S+|suite|specs?|ci|build|pytest|unittest)\b", re.IGNORECASE
+)
+_SO_THAT_PASS = compile_lazily(
     r"\b(?:so that|until|till)\b[^.?!\n]*?" + _TESTS.pattern + r"[^.?!\n]*?" + _GOOD, re.IGNORECASE
 )
-_CURIOUS = re.compile(r"\b(?:understand|know|explain|why|how)\b", re.IGNORECASE)
+_CURIOUS = compile_lazily(r"\b(?:understand|know|explain|why|how)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +322,7 @@ def _list_orders(sentence: _Sentence) -> Iterator[str]:
         yield from _list_orders_in_part(polite)
 
 
-_TAGGED = re.compile(
+_TAGGED = compile_lazily(
     rf"(?:{_REPAIR_VERB})\b.*(?:\b(?:please|pls|thanks)\b|,\s*(?:(?:will|would|can|could) you|ok|okay|yes"
     rf"|right)$)",
     re.IGNORECASE,

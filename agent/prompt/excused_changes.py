@@ -6,15 +6,16 @@ import re
 from collections.abc import Sequence
 
 from agent.prompt.prompt_reader import read_intent
+from sandbox.lazy_pattern import compile_lazily
 from tools.lint.gaming.file_changes import Request
 
-_REMOVAL = re.compile(
+_REMOVAL = compile_lazily(
     r"(?<!not )(?<!n't )(?<!never )\b(?:remov|delet|drop|deprecat|revert|replac|mov|merg|consolidat|clean|refactor"
     r"|simplif|rewrit|migrat|convert|split|extract|inlin|reorgani[sz]|restructur|get rid|strip|prun|unif)\w*",
     re.IGNORECASE,
 )
 
-_ABOUT_TESTS = re.compile(
+_ABOUT_TESTS = compile_lazily(
     r"\b(?:tests?|testing|tst|test_\w+|\w+_test|testsuite|test ?cases?|doctests?|specs?|fixtures?"
     r"|snapshots?|goldens?|ci|travis|lint\w*|typos?"
     r"|format\w*|typing)\b",
@@ -22,28 +23,28 @@ _ABOUT_TESTS = re.compile(
 )
 
 _TOPICS: dict[str, re.Pattern[str]] = {
-    "threshold": re.compile(
+    "threshold": compile_lazily(
         r"\b(?:lower|reduce|decrease|relax|change|set|adjust|remove|drop)\w*\b[^.?!\n]{0,60}\b(?:coverage"
         r"|threshold|fail[_-]under)",
         re.IGNORECASE,
     ),
-    "selection": re.compile(
+    "selection": compile_lazily(
         r"\b(?:exclude|ignore|deselect|skip|only (?:run|collect)|configure|change|set|move|rename"
         r"|collect)\w*\b[^.?!\n]{0,60}"
         r"\b(?:tests?|pytest|testpaths|addopts|jest|mocha)",
         re.IGNORECASE,
     ),
-    "runner": re.compile(
+    "runner": compile_lazily(
         r"\b(?:conftest|test runner|makefile|noxfile|tox|package\.json|test script|sitecustomize|pytest (?:hook"
         r"|plugin)s?)\b",
         re.IGNORECASE,
     ),
-    "test-detection": re.compile(
+    "test-detection": compile_lazily(
         r"\b(?:test|testing)[- ]?(?:mode|binary|env\w*|detection)\b|\bdetect\w*[^.?!\n]{0,40}\btest"
         r"|\bwhen run\w*[^.?!\n]{0,20}\btests?\b",
         re.IGNORECASE,
     ),
-    "ci": re.compile(
+    "ci": compile_lazily(
         r"\b(?:ci|pipeline|workflows?|github actions?|travis|gitlab|azure|build matrix)\b", re.IGNORECASE
     ),
 }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_SKIPS_HOOKS = re.compile(
+from sandbox.lazy_pattern import compile_lazily
+
+_SKIPS_HOOKS = compile_lazily(
     r"no-verify|(?:skip|bypass|without|ignore|disable|turn off)[^.\n]{0,40}\bhooks?\b", re.IGNORECASE
 )
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set
-from dataclasses import dataclass
 from functools import cache
+
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -335,8 +337,8 @@ _ENGLISH_MARKS = (
     "the to is are it of why what where which how who do does not that this with please make fix add and but can you me"
     " my for without any only just if when there from be should rename write then so tests pass change don t"
 )
-_WORD = re.compile(r"[^\W\d_]+")
-_KANA, _HAN = re.compile(r"[\u3040-\u30ff]"), re.compile(r"[\u4e00-\u9fff]")
+_WORD = compile_lazily(r"[^\W\d_]+")
+_KANA, _HAN = compile_lazily(r"[\u3040-\u30ff]"), compile_lazily(r"[\u4e00-\u9fff]")
 
 
 def choose_language(text: str) -> Language | None:

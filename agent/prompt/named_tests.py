@@ -6,9 +6,10 @@ import re
 from collections.abc import Collection
 
 from agent.prompt.prompt_reader import read_intent
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.untrusted_output import remove_foreign_text
 
-_TEST_NAME = re.compile(r"\b(?:test_\w+|\w+_test(?=\.py\b))(?:\.py\b)?")
+_TEST_NAME = compile_lazily(r"\b(?:test_\w+|\w+_test(?=\.py\b))(?:\.py\b)?")
 
 
 def list_named_tests(prompt: str, tests: Collection[str]) -> set[str] | None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from agent.prompt.languages import Language
 from agent.prompt.prompt_intent import Kind
 from agent.prompt.prompt_text import find_paths, split_clauses
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
-_SENTENCE = re.compile(r"[^.!?\n。！？]*(?:\.(?!\s|$)[^.!?\n。！？]*)*[.!?。！？]*")
-_TESTS = re.compile(r"\btests?\b|test_\w+|テスト|测试|用例|pruebas?", re.IGNORECASE)
+_SENTENCE = compile_lazily(r"[^.!?\n。！？]*(?:\.(?!\s|$)[^.!?\n。！？]*)*[.!?。！？]*")
+_TESTS = compile_lazily(r"\btests?\b|test_\w+|テスト|测试|用例|pruebas?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

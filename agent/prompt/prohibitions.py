@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from agent.prompt.languages import Language, list_languages
 from agent.prompt.prompt_text import find_paths, remove_citations, remove_paths, select_frame, split_clauses
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 _VERB = (
     r"(?:chang(?:e|es|ed|ing)|modif(?:y|ied|ying)|edit(?:s|ed|ing)?|touch(?:ed|ing)?|alter(?:ed|ing)?"
@@ -68,7 +69,7 @@ _ENGLISH = Language(
 )
 """Bans in English; its orders have rules of their own (`english_orders`)."""
 
-_ONLY = re.compile(
+_ONLY = compile_lazily(
     r"\bonly\b[^.;?!\n]{0,30}?\b(?:change|edit|touch|modify|in)\b|\b(?:change|edit|touch|modify"
     r"|update)\s+(?:only|nothing (?:but|except|other than|else than))\b"
     r"|\b(?:do not|don't|never|without)\s+(?:chang|edit|touch|modify)\w*\s+any(?:thing"
@@ -78,8 +79,8 @@ _ONLY = re.compile(
     r"|in)\b(?=[^.;?!\n]{1,40}\bonly\b)",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?:[^.!?;\n。！？；]|[.!?;](?=\S))+")
-_ABOUT_TESTS = re.compile(
+_SENTENCE = compile_lazily(r"(?:[^.!?;\n。！？；]|[.!?;](?=\S))+")
+_ABOUT_TESTS = compile_lazily(
     r"(?:^|(?<=[.!?]\s)|\n|[;:,]\s)\s*(?:all |both )?(?:the |my |our |its |these |those )?(?:\w+ )?tests?"
     r"(?:\s+(?:in|of)\s+[`\"']?\w*test\w*(?:\.\w+)?[`\"']?(?:(?:,"
     r"|\s+and)\s+[`\"']?\w*test\w*(?:\.\w+)?[`\"']?)*)?"
@@ -88,8 +89,8 @@ _ABOUT_TESTS = re.compile(
 )
 """Before a pronoun that stands for the tests: "the tests have to pass; leave them as they are" forbids nothing but
 changed tests."""
-_OF_CODE = re.compile(r"\bcode\b|\b\w+\.[a-z]\w*", re.IGNORECASE)
-_PRONOUN = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
+_OF_CODE = compile_lazily(r"\bcode\b|\b\w+\.[a-z]\w*", re.IGNORECASE)
+_PRONOUN = compile_lazily(r"\b(?:it|them)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
+
+from sandbox.lazy_dataclass import dataclass
 
 Kind = Literal["repair", "change", "task", "answer", "unclear"]
 """What a prompt wants: faulty code mended, files changed in another way, work that changes no file (a commit, an

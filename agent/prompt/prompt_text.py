@@ -5,20 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.untrusted_output import remove_foreign_text
 
-_MATERIAL = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|^  \| [^\n]*|^>[^\n]*", re.DOTALL | re.MULTILINE)
+_MATERIAL = compile_lazily(
+    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|^  \| [^\n]*|^>[^\n]*", re.DOTALL | re.MULTILINE
+)
 """Code blocks and quoted output: material, not part of the request."""
 
-_CITED = re.compile(r"[\"“”„«»「『][^\"“”„«»「」『』\n]*[\"“”«»」』]|(?<!\w)'[^'\n]+'(?!\w)")
+_CITED = compile_lazily(r"[\"“”„«»「『][^\"“”„«»「」『』\n]*[\"“”«»」』]|(?<!\w)'[^'\n]+'(?!\w)")
 
-_CLAUSE_END = re.compile(
+_CLAUSE_END = compile_lazily(
     r"[.!?;:](?=\s|$)|[\n,()—–。！？；，、：]|\s-+\s"
     r"|\b(?:and|then|but|also|und|aber|dann|et|mais|puis|pero|luego|(?<!\w)y)\b",
     re.IGNORECASE,
 )
 
-_NEGATION = re.compile(
+_NEGATION = compile_lazily(
     r"(?:(?:\b(?:not|never|without|no|nothing|nicht|nie|kein\w*|ohne|ne|sans|sin|nunca)|n't|不要|不得|别|勿|不)"
     r"(?:\s+\w+)?[\s-]*|\bn')\Z",
     re.IGNORECASE,
@@ -37,7 +40,7 @@ KNOWN_FILES = (
 )
 """Names of files without an extension, as they are written."""
 
-_NAMED = re.compile(
+_NAMED = compile_lazily(
     rf"(?<![\w/.])(?P<path>{PATH}|\b(?-i:{KNOWN_FILES})\b)"
     r"|(?<![\w-])[`'\"]?(?P<folder>[\w-]{2,})[`'\"]?[ -](?:folder|directory|dir|package)\b"
     r"|\b(?:folder|directory|Ordner|Verzeichnis|dossier|répertoire|carpeta|directorio) [`'\"]?(?P<after>[\w-]{2,})"

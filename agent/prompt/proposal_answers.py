@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_ACCEPTS = re.compile(
+from sandbox.lazy_pattern import compile_lazily
+
+_ACCEPTS = compile_lazily(
     r"\s*(?:please\s+)?(?:(?:yes|y|ok|okay|go ahead|do it|please"
     r"|(?:apply|write)(?: it| that| this| the(?: proposed)? changes?)?)\b[\s,]*)+[.!]*\s*",
     re.IGNORECASE,

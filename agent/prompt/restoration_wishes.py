@@ -6,8 +6,9 @@ import re
 
 from agent.prompt.prompt_text import is_negated, split_clauses
 from agent.prompt.proposal_answers import accepts_proposal
+from sandbox.lazy_pattern import compile_lazily
 
-_TAKES_BACK = re.compile(
+_TAKES_BACK = compile_lazily(
     r"\b(?:undo|undone|revert\w*|restor\w*|discard\w*|reset|remov\w*|delet\w*|drop\w*"
     r"|(?:roll|take|put|back|go)(?:ing)? (?:\w+ ){0,4}?(?:back|out)|rollback|as (?:it|they|that) (?:was|were)"
     r"|clean up|zur(?:ü|ue)ck\w*|verwirf|annul\w*|rétabli\w*|desha[zc]\w*|deshaga\w*|descart\w*)\b"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from sandbox.lazy_pattern import compile_lazily
+
 _TEST_WORDS = (
     r"(?:tests?\b|test_\w+|\S*tests?\S*\.\w+|tests/\S*|specs?\b|assertions?\b|asserts?\b|expectations?\b"
     r"|expected \w+"
@@ -20,13 +22,13 @@ _CHANGE = (
     r"|loosen|weaken"
     r"|replace|rename|refactor|simplify|convert|migrate|port|regenerate|move|merge|correct)"
 )
-_CHANGE_TESTS = re.compile(
+_CHANGE_TESTS = compile_lazily(
     rf"(?<!not )(?<!n't )(?<!never )\b{_CHANGE}\s+(?:{_DETERMINERS}{_TEST_WORDS}"
     rf"|[^.?!\n]{{0,80}}?\b(?:and|with|including|plus|as well as)\s+"
     r"(?:its|their|the|all|any)\s+(?:\w+\s+){0,2}tests?\b)",
     re.IGNORECASE,
 )
-_WRONG_TEST = re.compile(
+_WRONG_TEST = compile_lazily(
     r"\b(?:tests?|test_\w+)\b[^.?!\n]{0,60}\b(?:is|are|was|were|seems?|looks?)\s+(?:\w+\s+)?"
     r"(?:wrong|outdated|obsolete|incorrect|stale|mistaken|out of date)\b"
     r"|\bwrong (?:tests?|assertions?|expectations?|expected)\b"
@@ -34,7 +36,7 @@ _WRONG_TEST = re.compile(
     r"|be (?:changed|updated|removed|deleted|skipped|\d))",
     re.IGNORECASE,
 )
-_FOREIGN = re.compile(
+_FOREIGN = compile_lazily(
     r"\b(?:aktualisiere?|ändere?|passe?|korrigiere?|lösche|entferne)\s+(?:bitte\s+)?(?:auch\s+)?(?:die|den"
     r"|alle)\s+(?:\w+\s+)?tests?\b(?!.*\bnicht\b)"
     r"|\b(?:mets à jour|modifie|change|adapte|supprime"

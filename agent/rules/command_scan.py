@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.rules.event_pattern import matches_command
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.effects import Effect
 from sandbox.policy.shell import Judgement, Segment, judge_command_line
 

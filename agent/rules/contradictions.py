@@ -8,7 +8,6 @@ few bits for each rule; from `MOST_STATES` on the search ends, and the rules cou
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from agent.rules.event_pattern import EventPattern, covers, matches_command
@@ -23,6 +22,7 @@ from agent.rules.rule_kinds import (
     format_rule,
     get_level,
 )
+from sandbox.lazy_dataclass import dataclass
 
 MOST_STATES = 256
 """States of several rules together that are explored: 8 rules about different events have 256, in 20 ms."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.rules import Rule, matches_pattern
 
 About = Literal["paths", "command", "nothing"]
@@ -43,9 +44,11 @@ IMPLIED: Mapping[str, tuple[str, ...]] = {
 }
 """Events that happen whenever another one does."""
 
-TEST_FILE = re.compile(r"(^|/)(tests?|spec|__tests__)/|(^|/)test_[^/]*$|[._](test|spec)\.\w+$|_test\.\w+$")
+TEST_FILE = compile_lazily(
+    r"(^|/)(tests?|spec|__tests__)/|(^|/)test_[^/]*$|[._](test|spec)\.\w+$|_test\.\w+$"
+)
 
-_FORM = re.compile(r"\s*([A-Za-z][\w.-]*)(?:\((.*)\))?\s*", re.DOTALL)
+_FORM = compile_lazily(r"\s*([A-Za-z][\w.-]*)(?:\((.*)\))?\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

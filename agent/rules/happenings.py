@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent.events import ObservationEvent
 from agent.rules.command_scan import CommandReader, RunCommand
 from agent.rules.event_pattern import TEST_FILE, Happening, matches_command
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.effects import Effect
 
 MOST_WORDS = 200

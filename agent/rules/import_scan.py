@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterator, Sequence
 
-PYTHON_FILE = re.compile(r"\.(py|pyi|pyw)$")
+from sandbox.lazy_pattern import compile_lazily
+
+PYTHON_FILE = compile_lazily(r"\.(py|pyi|pyw)$")
 
 COMPUTED = "a module whose name is computed"
 """Stands for an import that cannot be judged."""

@@ -8,13 +8,14 @@ before it, so that an event that is both restricted and a reset does not forbid 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from itertools import combinations
 
 from agent.monitor.temporal_rules import Always, Formula, ObservedEvent, Rule, RuleMonitor, Since, event, once
 from agent.rules.event_pattern import EventPattern, Happening, parse_events, split_outside_parentheses
 from agent.rules.rule_kinds import OrderRule, UserRule, format_order
+from sandbox.lazy_dataclass import dataclass
 
 _LETTERS = tuple("".join(each) for size in (1, 2, 3) for each in combinations("xyz", size))
 

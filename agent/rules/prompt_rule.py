@@ -6,12 +6,13 @@ No settings have it; it holds for one turn, and for the child sessions that the 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from agent.prompt.prompt_intent import PromptIntent
 from agent.rules.event_pattern import TEST_FILE, Happening, matches_command, matches_path
 from agent.rules.rule_kinds import RuleBase
+from sandbox.lazy_dataclass import dataclass
 
 _COMMITTING = ("commit", "merge", "cherry-pick", "revert", "am", "rebase", "commit-tree")
 """Commands of git that make commits."""

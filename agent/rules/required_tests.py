@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from agent.events import Event, ObservationEvent
 from agent.rules.rule_kinds import TestsRule
 from agent.verify.suite_evidence import list_modified_files
 from agent.verify.suite_verifier import RunAction
 from agent.verify.verdict import Claim, Verdict
+from sandbox.lazy_dataclass import dataclass
 from tools.core.action import Observation
 from tools.core.text import join_names
 from tools.core.untrusted_output import quote_lines

@@ -7,7 +7,6 @@ answers depends on them alone. An event costs time in proportion to the number o
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 
 from agent.rules.command_scan import find_forbidden
 from agent.rules.event_pattern import Happening, matches_any_path
@@ -25,6 +24,7 @@ from agent.rules.rule_kinds import (
     get_level,
 )
 from agent.rules.rule_state import RuleState
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import quote_name
 from tools.core.content_guard import FileContents
 from tools.core.text import join_names

@@ -8,10 +8,11 @@ LLM-Based Agents", 2023, arXiv 2310.08535); the other kinds are invariants that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from agent.rules.named_rule import NamedRule
+from sandbox.lazy_dataclass import dataclass
 from sandbox.settings_validation import FORBID_UNKNOWN
 
 Level = Literal["remind", "ask", "refuse"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -17,6 +17,7 @@ from agent.rules.event_pattern import Happening, matches_any_path
 from agent.rules.named_rule import NamedRule
 from agent.rules.order_rules import OrderMonitor, ParsedOrder, parse_orders
 from agent.rules.rule_kinds import DiffRule, select_known
+from sandbox.lazy_dataclass import dataclass
 from tools.core.content_guard import FileContents
 
 

@@ -9,7 +9,6 @@ a session that had rules, an action that was blocked left no contents, so its re
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.events import Event, ObservationEvent, Prompt, RuleEvent, SnapshotEvent
@@ -23,6 +22,7 @@ from agent.rules.rule_kinds import Level, get_level, select_known
 from agent.rules.rule_state import RuleState
 from sandbox.fs.untrusted_file import read_workspace_text
 from sandbox.fs.workspace_tree import Tree
+from sandbox.lazy_dataclass import dataclass
 from sandbox.snapshots.workspace_snapshots import LostObjectError, Snapshots
 from tools.core.content_guard import FileContents
 

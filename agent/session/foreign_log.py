@@ -35,6 +35,7 @@ from agent.session.images import derive_image_name
 from agent.session.log_index import parse_event_id
 from sandbox.fs.private_files import open_private, write_private_file
 from sandbox.fs.regular_file import read_regular_file
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.secrets.child_environment import redact_bytes
 
 MAX_ARTIFACT = 64 << 20
@@ -43,7 +44,7 @@ MAX_ARTIFACT = 64 << 20
 MAX_LINE = 64 << 20
 """Bytes of one event: an answer with its longest arguments is a tenth of it."""
 
-_ARTIFACT = re.compile(r"out-[0-9]{1,9}", re.ASCII)
+_ARTIFACT = compile_lazily(r"out-[0-9]{1,9}", re.ASCII)
 
 
 def filter_line(line: bytes, number: int) -> bytes:

@@ -14,6 +14,7 @@ from agent.app_dirs import make_private_folder
 from agent.model.protocol import Image
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import write_private_file
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.untrusted_output import mask_foreign_text
 
 FOLDER = "images"
@@ -32,10 +33,10 @@ _KINDS = {
 }
 """First bytes of files of each kind; WebP's name comes later."""
 
-_MENTION = re.compile(
+_MENTION = compile_lazily(
     r"(?<![^\s(])@(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+?\.(?:png|jpe?g|gif|webp)))(?![\w/.])", re.IGNORECASE
 )
-_DATA = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,([A-Za-z0-9+/]{40,}={0,2})")
+_DATA = compile_lazily(r"data:image/(?:png|jpeg|gif|webp);base64,([A-Za-z0-9+/]{40,}={0,2})")
 
 
 def attach_images(prompt: str, root: Path, session: Path) -> tuple[str, list[str]]:

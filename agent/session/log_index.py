@@ -14,11 +14,12 @@ import zlib
 from array import array
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import BinaryIO
 
 from agent.events import ActionEvent, Compaction, Event, MessageEvent, ObservationEvent, Rewind
+from sandbox.lazy_dataclass import dataclass
 
 CHECKPOINT = 512
 """Events between two writes of the index: at most as many are read again after a kill."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from agent.events import ActionEvent, DecisionEvent, ObservationEvent, PlanEvent, SnapshotEvent
 from agent.session.log import Session
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Decision
 from sandbox.policy.effects import Effect
 from tools.core.action import Action, Observation

@@ -12,8 +12,9 @@ from tempfile import TemporaryDirectory
 from agent.events import SessionStart, parse_event
 from agent.session.foreign_log import copy_foreign_session
 from sandbox.fs.regular_file import MANIFEST, read_start
+from sandbox.lazy_pattern import compile_lazily
 
-_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}", re.ASCII)
+_ID = compile_lazily(r"\d{8}-\d{6}-[0-9a-f]{4}", re.ASCII)
 """Of a session: see `Session.create`."""
 
 

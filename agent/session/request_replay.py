@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from agent.events import Compaction, Event, MessageEvent
 from agent.model.protocol import Request
 from agent.session.images import load_image
 from agent.session.request_record import digest_request, parse_recorded_tools
+from sandbox.lazy_dataclass import dataclass
 
 PARTS = ("system prompt", "tools", "messages")
 """Parts of a digest, in order."""

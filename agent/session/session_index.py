@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from agent.session.log import read_events
 from agent.session.log_lines import DamagedLog
 from agent.sqlite_cache import connect_with_schema, open_cache
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 
 PATIENCE = 5.0
 """Seconds to wait for another process that writes the index."""

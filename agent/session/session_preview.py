@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from agent.events.goal_events import GOAL_ENDS
 from agent.session.log_index import LogIndex, load_index
+from sandbox.lazy_dataclass import dataclass
 
 NO_SUCH = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 """Error numbers for a name that is no session's."""

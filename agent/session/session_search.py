@@ -10,7 +10,6 @@ import contextlib
 import re
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from agent.events import (
 )
 from agent.sqlite_cache import connect_with_schema, open_cache
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 
 MAX_TEXT = 4_000
 """Characters of one event that are indexed: the beginning of an output shows its subject."""

@@ -8,7 +8,7 @@ snapshots, so that it can be undone as well.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,6 +26,7 @@ from agent.events import (
 from agent.session.log import Session
 from agent.session.log_index import parse_event_id
 from sandbox.fs.repository import find_git_dir, find_root
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import quote_name
 from sandbox.snapshots.workspace_snapshots import RestoreResult
 from tools.core.text import join_names

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.events import BY_STRATEGY, ChildEvent, Event, MessageEvent, SideCall, UsageRecord
 from agent.model.routing.roles import Role
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True, kw_only=True)

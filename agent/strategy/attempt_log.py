@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agent.events import (
@@ -26,6 +26,7 @@ from agent.session.log import read_events
 from agent.strategy.candidate import Candidate, read_verdict
 from agent.strategy.person.directions import Directions
 from agent.verify.verdict import Verdict
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True, kw_only=True)

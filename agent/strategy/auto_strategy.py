@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from agent.strategy.refinement import Refinement
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
 
 if TYPE_CHECKING:

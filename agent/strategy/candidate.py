@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 
 from agent.events import CandidateEvent, UsageRecord, VerdictEvent
 from agent.exit_codes import Exit
 from agent.verify.verdict import Verdict
+from sandbox.lazy_dataclass import dataclass
 from tools.core.text import format_count
 
 GUARD = "weakened-tests"

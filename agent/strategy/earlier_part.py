@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agent.events import (
@@ -24,11 +23,13 @@ from agent.events import (
 )
 from agent.session.log import read_events
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 RESUMED = "resumed-turn"
 """Name of the signal that keeps the seconds of all parts before it: the time between two parts is not the turn's."""
 
-_PASSED = re.compile(r"(\d{1,12}(?:\.\d+)?) s of the turn had passed")
+_PASSED = compile_lazily(r"(\d{1,12}(?:\.\d+)?) s of the turn had passed")
 
 _WORK = (
     Prompt, ActionEvent, AttemptEvent, CandidateEvent, ChildEvent, ChoiceEvent, MessageEvent, SideCall, VerdictEvent,

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
 from agent.exit_codes import Exit
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.text import join_names
 from tools.testing.failure_signature import FailureSignature, collect_signatures
 from tools.testing.run_comparison import describe_loss
@@ -63,14 +65,14 @@ _PERSONAL = (Exit.DENIED, Exit.CREDENTIALS, Exit.STORAGE_FULL, Exit.READ_ONLY)
 _CUT_OFF = (Exit.LIMIT, Exit.INTERRUPTED, Exit.INTERNAL)
 """Ends of an attempt before it was done: where no test ran, nothing is known of its change."""
 
-_PARSE = re.compile(
+_PARSE = compile_lazily(
     r"\b(?:SyntaxError|IndentationError|TabError|ParseError|ParserError)\b"
     r"|Unexpected token|unexpected (?:end of file|EOF)|error: (?:expected|unterminated)|\bexpected ';'"
 )
-_IMPORT = re.compile(
+_IMPORT = compile_lazily(
     r"\b(?:ImportError|ModuleNotFoundError)\b|Cannot find module|cannot find package|unresolved import"
 )
-_MISSING = re.compile(r"No module named '([^'.]+)")
+_MISSING = compile_lazily(r"No module named '([^'.]+)")
 
 MOST_NAMED, MOST_TESTS = 3, 20
 """Failing tests that its line names, and that a failure keeps."""

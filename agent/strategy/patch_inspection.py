@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from sandbox.lazy_dataclass import dataclass
 from tools.git.git_change import read_committed_change
 from tools.git.git_process import Git
 from tools.git.worktrees import commit_patch

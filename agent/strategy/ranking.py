@@ -7,11 +7,11 @@ Opinions (a judge's, say) only order candidates that the evidence leaves equal.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agent.exit_codes import Exit
 from agent.strategy.candidate import Candidate
 from agent.verify.verdict import rank_verdicts
+from sandbox.lazy_dataclass import dataclass
 
 _TIERS = {Exit.DONE: 0, Exit.NO_TEST_RUNNER: 1, Exit.TESTS_FAIL: 2}
 """Exit codes of attempts that changed files, the best first; all others come after."""

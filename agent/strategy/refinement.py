@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from agent.strategy.failure_classes import (
 )
 from agent.strategy.search.progress import LOADED, measure_progress
 from agent.strategy.strategy_turn import StrategyTurn
+from sandbox.lazy_dataclass import dataclass
 from sandbox.secrets.child_environment import redact
 from tools.core.text import clip, join_names
 from tools.core.untrusted_output import enclose_in_tag

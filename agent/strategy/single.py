@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agent.budget.budget_text import parse_budget
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent.monitor.answers import TurnEnd

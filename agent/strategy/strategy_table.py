@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.strategy.strategy_settings import TAKEN, StrategySettings
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent.strategy.strategy import Strategy

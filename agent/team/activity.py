@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from agent.events import ChildEvent, ChildProgress, Event, FindingEvent, MergeEvent
 from agent.exit_codes import Exit
 from agent.session.log import Session
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 State = Literal["working", "ended", "cut off"]
 
 Merge = Literal["", "reported", "kept", "merged", "conflicts"]
 
-_NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+_NO_NAME = compile_lazily(r"[^A-Za-z0-9_.-]+")
 """What a name by which a child is called does not have."""
 
-_TAGS = re.compile(r"</?[a-z-]+>")
+_TAGS = compile_lazily(r"</?[a-z-]+>")
 """Marks around quoted texts in a task."""
 
 MOST_LAST = 5

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agent.team.person import UserQuestion
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 
 OTHERS = "*"
 """Key of the answer to every question that no other key fits."""

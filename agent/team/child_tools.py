@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.team.report import MOST_FINDINGS, Finding, TestFile, check_place
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 from tools.core.action import Observation, ToolFailure
 from tools.core.registry import Tool, tool
 from tools.core.text import clip

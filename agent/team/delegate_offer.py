@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from agent.events import Event, Prompt
+from sandbox.lazy_pattern import compile_lazily
 
 LONG = 120
 """Words of a prompt from which on a task may have parts that an agent can do by itself."""
@@ -13,12 +14,12 @@ LONG = 120
 PARTS = 3
 """Items of a list in a prompt that count as separate parts."""
 
-_ASKS = re.compile(
+_ASKS = compile_lazily(
     r"\b(?:sub-?)?agents?\b|\bdelegat|\b(?:in|at) parallel\b|\bhand(?:s|ed)? (?:it |this |that )?(?:over|off)\b"
     r"|\bindependent(?:ly)? review|\bexplore\b|\bat the same time\b|\bwhole (?:repository|repo|code ?base)\b",
     re.IGNORECASE,
 )
-_ITEM = re.compile(r"^\s*(?:[-*+]|[0-9]{1,2}[.)])\s+\S", re.MULTILINE)
+_ITEM = compile_lazily(r"^\s*(?:[-*+]|[0-9]{1,2}[.)])\s+\S", re.MULTILINE)
 
 
 def may_use_agents(prompt: str) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
 from agent.exit_codes import Exit
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.text import clip, format_count
 from tools.core.untrusted_output import enclose_in_tag
 
@@ -167,7 +169,7 @@ def cut(text: str, size: int) -> str:
     return f"{head}{mark}{content[len(content) - half :].decode('utf-8', 'ignore')}"
 
 
-_PLACE = re.compile(
+_PLACE = compile_lazily(
     r"^\s*(?:[-*]\s+)?`?(?P<place>[\w./@+-]+:\d+(?:[-–]\d+)?)`?\s*(?:[:—–-]\s*)?(?P<note>\S.*)$"
 )
 

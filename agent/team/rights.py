@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.budget.limit_settings import LimitSettings
 from agent.children.spec import ChildSpec, Place
@@ -12,6 +12,7 @@ from agent.team.definitions.agent_definition import AgentDefinition
 from agent.team.definitions.builtin_agents import OWN_TOOLS, read_instructions
 from agent.turn.runtime import Runtime
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
 from tools.core.tool_names import EDITORS, ToolGrant
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.settings_validation import FORBID_UNKNOWN
 
 

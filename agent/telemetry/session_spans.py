@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from opentelemetry.metrics import Meter
@@ -16,6 +16,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_
 
 from agent.events import Event
 from agent.events.serialization import collect_fields
+from sandbox.lazy_dataclass import dataclass
 
 Fields = Mapping[str, Any]
 

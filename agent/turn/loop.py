@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.budget.limits import Tally
 from agent.budget.purse import Purse
@@ -21,6 +21,7 @@ from agent.monitor.monitors import Monitors
 from agent.session.log import Session
 from agent.turn.reply.reply_stream import ReplyStream
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 from tools.core.action import Observation
 from tools.core.gateway import Gateway, tool_ends_turn
 

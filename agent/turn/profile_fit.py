@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from agent.capabilities import SessionEnvironment, build_tool_specs
 from agent.context.profile.profiles import (
@@ -27,6 +26,7 @@ from agent.session.log import Session
 from agent.session_settings import SessionSettings
 from agent.turn.action_format import resolve_action_mode
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 from tools.core.registry import Toolbox
 
 

@@ -6,13 +6,14 @@ A ban on commits holds until a prompt asks for one, since a later commit would h
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from agent.events import End, Event, Prompt, Steer
 from agent.prompt.ban_signs import may_forbid
 from agent.session.branch_history import History
 from agent.turn.auto_commit import Committer
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode, Policy
 from tools.core.workspace import Workspace
 

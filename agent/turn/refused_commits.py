@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from agent.verify.suite_evidence import list_modified_files
+from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
 
 _AFTER_HOOK = "Fix what the hook reports. When you are done, your changes are committed again."

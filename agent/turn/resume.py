@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -23,6 +23,7 @@ from agent.monitor.answers import TurnEnd
 from agent.session.branch_history import History
 from agent.session.log import INTERRUPTED, Session
 from agent.session.log_index import parse_event_id
+from sandbox.lazy_dataclass import dataclass
 from sandbox.process.watchdog import read_death_time, stop_death_record
 from sandbox.snapshots.workspace_snapshots import LostObjectError, Snapshots
 from tools.changes.concurrent_changes import ConcurrentChanges

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,7 @@ from agent.turn.turn_error import describe_error
 from agent.turn.whole_turn import run_to_end
 from agent.verify.suite_evidence import is_modified
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Approver, Policy
 from tools.changes.change_tracker import Snapshotter
 from tools.changes.concurrent_changes import ConcurrentChanges

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.budget.limits import Tally
@@ -36,6 +36,7 @@ from agent.verify.suite_verifier import RunAction, SuiteVerifier
 from agent.verify.verdict import Claim, Verdict, Verifier, combine_verdicts
 from agent.verify.verify_settings import VerifySettings
 from agent.verify.weakened_tests import WeakenedTests, WeakenedTestsVerifier
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
 from tools.changes.change_tracker import Snapshotter
 from tools.core.registry import Toolbox

@@ -7,11 +7,12 @@ every end is in one place (docs/exit-codes.md shows it); the first row that appl
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from agent.exit_codes import Exit
 from agent.prompt.prompt_intent import ORDERS, PromptIntent
+from sandbox.lazy_dataclass import dataclass
 
 Claimed = Literal["done", "nothing to do", "not achieved", "proposed"]
 Tests = Literal["passed", "failed", "unverified", "not-needed"]

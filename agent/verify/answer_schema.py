@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from agent.events import Event
 from agent.verify.verdict import Claim, Verdict
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 
 _ASKED = (
     "When the task is done, let your final answer (the summary, if you end with a tool) be one JSON value that is "

@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.events import Event, SnapshotEvent
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 from tools.changes.change_tracker import Snapshotter
 from tools.core.workspace import Workspace
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.events import Event
 from agent.verify.suite_evidence import list_modified_files, read_current_content
 from agent.verify.verdict import Claim, Verdict
 from agent.verify.weakened_tests import describe_findings
+from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.testing.run_comparison import list_lost_tests
 
 if TYPE_CHECKING:
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
 MOST_RERUN = 60
 """Skipped tests that are run in the state before the turn, to see whether they ran there."""
 
-_MARK = re.compile(
+_MARK = compile_lazily(
     r"#\[(?:\w+::)*(?:test|ignore|cfg\(test)|\bTEST(?:_F|_P)?\(|@(?:Test|Disabled|Ignore|ParameterizedTest)\b|^\s*>>> "
     r"|\b(?:it|test|describe)(?:\.\w+)?\(|\bt\.Skip|\b(?:importorskip|skipif?|SkipTest|__test__|collect_ignore\w*)\b",
     re.MULTILINE,
 )
 """Marks that make a test of code, or leave one out."""
 
-_SETTINGS = re.compile(
+_SETTINGS = compile_lazily(
     r"\.(?:ini|cfg|toml|json|ya?ml|mk|sh|cmake|gradle|kts|xml|env|pth)$|(?:^|/)[\w.]*[Mm]akefile$"
 )
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from agent.children.spec import ChildSpec
 from agent.model.protocol import UNPAID
 from agent.turn.runtime import Runtime
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 from tools.core.untrusted_output import enclose_in_tag, quote_lines
 
 TOOLS = ("read", "list", "search", "code")

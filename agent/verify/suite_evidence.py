@@ -6,10 +6,10 @@ import hashlib
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from agent.events import Event, ObservationEvent, Prompt, Verification
+from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
 from tools.testing.run_comparison import describe_loss
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent.events import Event, ObservationEvent, Prompt, Verification
@@ -13,6 +13,7 @@ from agent.verify.baseline import Baseline
 from agent.verify.suite_evidence import SuiteEvidence, describe_counts, judge_report, list_modified_files
 from agent.verify.verdict import Claim, Verdict, VerdictOutcome
 from agent.verify.weakened_tests import WeakenedTests
+from sandbox.lazy_dataclass import dataclass
 from tools.core.action import Observation
 from tools.core.text import join_names
 from tools.core.untrusted_output import quote_lines

@@ -7,8 +7,9 @@ opinion, such as a model's rating, breaks ties between candidates that the evide
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
+
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent.events import Event

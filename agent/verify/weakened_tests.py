@@ -8,7 +8,6 @@ is the user's decision. The signs are found in `tools/lint/gaming`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.events import ActionEvent, Event, ObservationEvent, Prompt, Steer
@@ -17,6 +16,7 @@ from agent.monitor.monitor import Monitor
 from agent.verify.gaming.turn_trace import TurnTrace
 from agent.verify.suite_evidence import list_modified_files, read_current_content
 from agent.verify.verdict import Claim, Verdict
+from sandbox.lazy_dataclass import dataclass
 from tools.core.action_guard import BegunAction
 from tools.core.untrusted_output import remove_foreign_text
 from tools.core.workspace import Workspace

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from cli.tui.frontend import Answer, Question
 from cli.tui.questions.approval_prompt import TerminalApprover
 from sandbox.errors import UserError
 from sandbox.fs.private_files import open_private
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_text
 
 INTERVAL = 0.25

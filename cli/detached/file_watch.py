@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agent.events import ActionEvent, End, Event, ObservationEvent
 from cli.detached.log_tail import LogTail
+from sandbox.lazy_dataclass import dataclass
 from tools.core.untrusted_output import quote_words
 
 SKIPPED = frozenset(("__pycache__", "node_modules", "target", "build", "dist"))

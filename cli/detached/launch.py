@@ -9,11 +9,11 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import IO
 
 from agent.exit_codes import Exit
 from cli.own_command import find_own_command
+from sandbox.lazy_dataclass import dataclass
 
 REPORT = "--detached-report"
 """Hidden option of the commands that can run detached: descriptor to which the session's id is written, and after a

@@ -11,12 +11,13 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, Literal
 
 from agent.app_dirs import make_private_folder
 from sandbox.fs.private_files import write_private_file
+from sandbox.lazy_dataclass import dataclass
 
 FOLDER = "mailbox"
 QUESTION = "question.json"

@@ -7,12 +7,13 @@ import os
 import signal
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from agent.session.session_pruning import is_open
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import write_private_file
+from sandbox.lazy_dataclass import dataclass
 
 RECORD = "detached.json"
 OUTPUT = "output.txt"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -16,6 +16,7 @@ from cli.detached.log_tail import LogTail
 from cli.detached.run_record import send_signal
 from cli.detached.run_state import read_last_end
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 
 Overlap = Literal["skip", "queue", "stop"]
 """For a run that is due while another one runs: it is left out, comes after it, or takes its place."""

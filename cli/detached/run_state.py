@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +15,7 @@ from agent.session.session_pruning import is_open
 from cli.detached.mailbox import read_question
 from cli.detached.run_record import read_record
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 
 State = Literal["running", "waiting", "died", "ended"]
 

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from cli.hooks.contract import NAMES
@@ -22,6 +21,7 @@ from cli.hooks.managers import (
 from cli.hooks.shared_files import SharedFile, build_lefthook_file, build_script_file, list_shared_files
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import read_start
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_text
 from tools.git.git_process import Git
 

@@ -10,12 +10,12 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import MANIFEST, read_start
 from sandbox.fs.untrusted_file import read_workspace_file
+from sandbox.lazy_dataclass import dataclass
 
 _LARGEST = 1 << 16
 """Bytes of a hook that are read: hooks written by managers have a few kilobytes."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from cli.hooks.contract import NAMES
@@ -14,12 +13,14 @@ from cli.hooks.managers import find_husky_folder
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_start
 from sandbox.fs.untrusted_file import read_workspace_file
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 LEFTHOOK_LOCAL = "lefthook-local.yml"
 """Configuration of one clone, which lefthook merges with that of the project."""
 
 _HEAD = "#!/bin/sh\n"
-_SHELL = re.compile(r"#!.*\b(ba|da|k|z)?sh\b")
+_SHELL = compile_lazily(r"#!.*\b(ba|da|k|z)?sh\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from cli.hosting.github_host import read_github_issue
@@ -17,6 +16,7 @@ from cli.hosting.host import (
     get_text,
     read_pages,
 )
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

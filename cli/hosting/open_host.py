@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -18,6 +17,7 @@ from cli.hosting.host import Client, Host
 from cli.hosting.rest_client import RestClient
 from sandbox.errors import Fault, UserError
 from sandbox.helpers.own_programs import find_own_program
+from sandbox.lazy_dataclass import dataclass
 from sandbox.secrets.known_values import register_secrets
 
 Kind = Literal["github", "gitlab", "gitea"]

@@ -6,13 +6,14 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
 
 from patchwright.version import VERSION
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.secrets.child_environment import redact
 
 PATIENCE = 30.0

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,8 @@ from cli.settings.settings_files import FILE, read_settings_file
 from sandbox.errors import UserError
 from sandbox.fs.private_files import create_private_folder, write_private_file
 from sandbox.fs.regular_file import SETTINGS, SOURCE, read_regular_file
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 
 @dataclass(slots=True)
@@ -113,7 +114,7 @@ def read_json(path: Path, plan: ImportPlan) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-_SERVER_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_SERVER_NAME = compile_lazily(r"[A-Za-z0-9_-]{1,64}")
 
 
 def add_servers(

@@ -10,6 +10,7 @@ from pathlib import Path
 from cli.init.layout import LANGUAGES
 from cli.init.purpose import get_table, parse_toml, read_beginning
 from sandbox.errors import UserError
+from sandbox.lazy_pattern import compile_lazily
 from tools.git.git_process import Git
 
 SAMPLE = 60
@@ -153,8 +154,10 @@ def _find_most_frequent(counted: Counter[str]) -> tuple[str, float]:
     return value, count / sum(counted.values())
 
 
-_CONVENTIONAL = re.compile(r"^(feat|fix|docs|chore|refactor|test|ci|build|perf|style|revert)(\([^)]*\))?!?: ")
-_TICKET = re.compile(r"^\[?[A-Z][A-Z0-9]+-\d+\]?[ :]")
+_CONVENTIONAL = compile_lazily(
+    r"^(feat|fix|docs|chore|refactor|test|ci|build|perf|style|revert)(\([^)]*\))?!?: "
+)
+_TICKET = compile_lazily(r"^\[?[A-Z][A-Z0-9]+-\d+\]?[ :]")
 
 _HABITS = (
     ("Conventional Commits (`fix: …`)", lambda s: bool(_CONVENTIONAL.match(s))),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from cli.init.purpose import get_table, parse_json, parse_toml, read_beginning
 from sandbox.fs.workspace_tree import Tree
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 MOST = 24
 """Maximum of listed commands: those further down a long Makefile are looked up when needed."""
@@ -234,7 +235,7 @@ _SOURCES: tuple[tuple[str, Callable[[str, set[str]], Iterator[ProjectCommand]]],
     ),
 )
 
-_WORKFLOW = re.compile(r"^(\.github/workflows/[^/]+\.ya?ml|\.gitlab-ci\.yml)$")
+_WORKFLOW = compile_lazily(r"^(\.github/workflows/[^/]+\.ya?ml|\.gitlab-ci\.yml)$")
 
 
 _WRAPPERS = {

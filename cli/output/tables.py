@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from cli.output.style.terminal import Terminal
+from sandbox.lazy_dataclass import dataclass
 
 LEAST_WIDTH = 80
 """Columns below which a terminal gets plain lines as well: it wraps them, where a table would have to cut."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.effects import Effect
 from tools.core.action import Observation, ToolFailure
 from tools.core.registry import Tool
@@ -21,7 +21,7 @@ SERVER = "program"
 LONGEST_NAME = 64
 """Characters of a tool's name that every provider accepts."""
 
-_NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_NAME}}}")
+_NAME = compile_lazily(rf"[A-Za-z0-9_-]{{1,{LONGEST_NAME}}}")
 
 LONGEST_RESULT = 1 << 20
 """Characters of a result; more is cut."""

@@ -8,7 +8,6 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agent.events import End, encode_line
@@ -17,6 +16,7 @@ from agent.turn.loop import HarnessText
 from agent.turn.runtime import Runtime
 from cli.output.standard_streams import write_line
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Decision
 from sandbox.policy.effects import Effect
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_pattern import compile_lazily
 
 FIELDS: Mapping[str, str] = {
     "model": "the model in use",
@@ -23,7 +23,7 @@ FIELDS: Mapping[str, str] = {
 BETWEEN = " · "
 """Separator of parts; a part whose fields are all empty is left out with it."""
 
-_FIELD = re.compile(r"\{([^{}]*)\}")
+_FIELD = compile_lazily(r"\{([^{}]*)\}")
 
 
 def check_template(template: str, name: str = "setting 'terminal.footer'") -> None:

@@ -7,10 +7,11 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.process.command_line import VARIABLE
 from tools.mcp.server_settings import McpServerSettings, check_server
 
-_REFERENCE = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][A-Za-z0-9_]*\})")
+_REFERENCE = compile_lazily(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][A-Za-z0-9_]*\})")
 _REMOTE_TYPES = ("", "http", "streamable-http", "streamable_http")
 
 _SWITCHES: Mapping[str, bool] = {"enabled": True, "disabled": False}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any
@@ -17,6 +17,7 @@ from cli.settings.settings_files import SERVER_FILE
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS
 from sandbox.fs.untrusted_file import read_workspace_file
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.trust import Definition
 
 

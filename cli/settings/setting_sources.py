@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -19,6 +18,7 @@ from cli.settings.settings_types import get_setting, list_setting_names
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import write_private_file
 from sandbox.fs.regular_file import SETTINGS, read_regular_file, read_regular_text
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

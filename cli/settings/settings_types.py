@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, make_dataclass, replace
+from dataclasses import field, fields, is_dataclass, make_dataclass, replace
 from functools import cache
 from operator import attrgetter
 from typing import Any, get_type_hints
 
 from agent.session_settings import SessionSettings
 from cli.settings.terminal_settings import TerminalSettings
+from sandbox.lazy_dataclass import dataclass
 from sandbox.settings_validation import FORBID_UNKNOWN
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal, get_args
 
 from cli.settings.settings_files import FILE, read_settings_file
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.settings_validation import FORBID_UNKNOWN
 
 Theme = Literal["terminal", "dark", "light", "blue-orange", "mono"]

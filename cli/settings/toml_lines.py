@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from sandbox.lazy_pattern import compile_lazily
 
 
 def find_line(text: str, key: str) -> int | None:
@@ -25,5 +25,5 @@ def _split_key(name: str) -> list[str]:
     return [part.strip().strip("\"'") for part in name.split(".")]
 
 
-_HEADER = re.compile(r"^\s*\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?$")
-_PAIR = re.compile(r"^\s*([A-Za-z0-9_\-.\"']+)\s*=")
+_HEADER = compile_lazily(r"^\s*\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?$")
+_PAIR = compile_lazily(r"^\s*([A-Za-z0-9_\-.\"']+)\s*=")

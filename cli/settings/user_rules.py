@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from agent.app_dirs import Home
 from cli.settings.settings_files import FILE, PROJECT_FILE, RULES_FILE, read_settings_file
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.trust import Definition, TrustStore, compute_digest
 
 KEY = "rules"

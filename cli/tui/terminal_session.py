@@ -11,13 +11,13 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.output.style.paint import make_painter
 from cli.output.style.terminal import Terminal, wrap_words
 from patchwright.version import VERSION
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:

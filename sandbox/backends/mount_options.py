@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.process.command import Command
 from sandbox.view.machine_view import MachineView, VisiblePlace, resolve_existing
 

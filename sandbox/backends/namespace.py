@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.process.spawn import (
     DEATH_SECONDS,
     ROUND_SECONDS,
@@ -172,5 +172,5 @@ async def _wait_group_gone(group: int) -> None:
 _STATUS_SIZE = 4096
 """Two lines of about 200 bytes."""
 
-_FIRST_PROCESS = re.compile(rb'"child-pid": *([0-9]+)[^0-9]')
+_FIRST_PROCESS = compile_lazily(rb'"child-pid": *([0-9]+)[^0-9]')
 """JSON, but written piecewise by a program that may be killed meanwhile: half a number names another process."""

@@ -6,9 +6,10 @@ import errno
 import platform
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
+
+from sandbox.lazy_dataclass import dataclass
 
 Sockets = Literal["machine", "none"]
 """Sockets that may be opened: Internet and Unix ones ("machine", where a namespace bounds them), or none."""

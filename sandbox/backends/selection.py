@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from sandbox.backends.constraints import Constraints
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import create_private_folder, write_private_file
 from sandbox.helpers.own_programs import PROGRAMS, exclude_workspace, find_own_program, is_planted
+from sandbox.lazy_dataclass import dataclass
 from sandbox.process.command import Sandbox
 from sandbox.secrets.child_environment import find_home
 from sandbox.view.visible_paths import check_visible_paths

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from sandbox.lazy_pattern import compile_lazily
+
 
 class ContentStore(NamedTuple):
     """One tool's store. place: matches the path of an entry of it; way: how the tool lets a file be changed"""
@@ -15,28 +17,32 @@ class ContentStore(NamedTuple):
 
 
 STORES = (
-    ContentStore("git-annex", re.compile(r"(^|/)\.git/annex/"), "git annex unlock FILE"),
+    ContentStore("git-annex", compile_lazily(r"(^|/)\.git/annex/"), "git annex unlock FILE"),
     ContentStore(
         "DVC",
         # By name; a shared cache elsewhere by its layout: the first two of 32 hexadecimal digits are a folder.
-        re.compile(r"(^|/)\.dvc/cache/|/files/md5/[0-9a-f]{2}/[0-9a-f]{30}(\.dir)?$"),
+        compile_lazily(r"(^|/)\.dvc/cache/|/files/md5/[0-9a-f]{2}/[0-9a-f]{30}(\.dir)?$"),
         "dvc unprotect FILE",
     ),
-    ContentStore("Nix", re.compile(r"^/nix/store/"), "edit the source or expression, then nix build"),
-    ContentStore("Guix", re.compile(r"^/gnu/store/"), "edit the source or package, then guix build"),
+    ContentStore("Nix", compile_lazily(r"^/nix/store/"), "edit the source or expression, then nix build"),
+    ContentStore("Guix", compile_lazily(r"^/gnu/store/"), "edit the source or package, then guix build"),
     ContentStore(
-        "Bazel", re.compile(r"/_bazel_[^/]*/|(^|/)bazel-out/"), "edit the source or rule, then bazel build"
+        "Bazel",
+        compile_lazily(r"/_bazel_[^/]*/|(^|/)bazel-out/"),
+        "edit the source or rule, then bazel build",
     ),
-    ContentStore("pnpm", re.compile(r"(^|/)node_modules/\.pnpm/|/pnpm/store/"), "pnpm patch PACKAGE"),
+    ContentStore("pnpm", compile_lazily(r"(^|/)node_modules/\.pnpm/|/pnpm/store/"), "pnpm patch PACKAGE"),
     ContentStore(
         "conda",
-        re.compile(r"(conda|mamba|miniforge)[^/]*/pkgs/", re.IGNORECASE),
+        compile_lazily(r"(conda|mamba|miniforge)[^/]*/pkgs/", re.IGNORECASE),
         "conda install --copy PACKAGE",
     ),
-    ContentStore("ccache", re.compile(r"/\.?ccache/"), "edit the source and build again"),
-    ContentStore("uv", re.compile(r"/(\.cache|Caches)/uv/"), "uv pip install --link-mode=copy PACKAGE"),
+    ContentStore("ccache", compile_lazily(r"/\.?ccache/"), "edit the source and build again"),
+    ContentStore("uv", compile_lazily(r"/(\.cache|Caches)/uv/"), "uv pip install --link-mode=copy PACKAGE"),
     ContentStore(
-        "Go", re.compile(r"/pkg/mod/[^/]+"), "go work use or a replace directive, with a copy of the module"
+        "Go",
+        compile_lazily(r"/pkg/mod/[^/]+"),
+        "go work use or a replace directive, with a copy of the module",
     ),
 )
 

@@ -11,6 +11,7 @@ from sandbox.fs.regular_file import SETTINGS, read_regular_text
 from sandbox.fs.repository import find_git_folders, find_root
 from sandbox.fs.stamped_cache import StampedCache
 from sandbox.fs.text_encoding import find_codec
+from sandbox.lazy_pattern import compile_lazily
 
 EDITOR_SETTINGS = ".editorconfig"
 
@@ -80,8 +81,8 @@ def _compile_glob(glob: str) -> re.Pattern[str]:
         return re.compile(r"(?!)")
 
 
-_TOKEN = re.compile(r"\*\*/?|\*|\?|\[[^\]/]+\]|\{-?\d+\.\.-?\d+\}|\\.|[{},]|[^*?\[{},\\]+|.")
-_NUMBERS = re.compile(r"\{-?\d+\.\.-?\d+\}")
+_TOKEN = compile_lazily(r"\*\*/?|\*|\?|\[[^\]/]+\]|\{-?\d+\.\.-?\d+\}|\\.|[{},]|[^*?\[{},\\]+|.")
+_NUMBERS = compile_lazily(r"\{-?\d+\.\.-?\d+\}")
 
 
 def _translate(token: str) -> str:

@@ -6,12 +6,12 @@ import errno
 import os
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.errors import translate_write_errors
 from sandbox.fs.installation import is_own_file
 from sandbox.fs.protected_paths import GIT, OWN
+from sandbox.lazy_dataclass import dataclass
 
 
 class OutsideWorkspace(ValueError):

@@ -10,12 +10,12 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.fs.git_settings import read_git_settings, read_plain_file
 from sandbox.fs.repository import find_common_dir, find_git_dir
 from sandbox.fs.stamped_cache import StampedCache
+from sandbox.lazy_dataclass import dataclass
 
 _LINKABLE = (
     "HEAD",

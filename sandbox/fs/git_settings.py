@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from sandbox.fs.regular_file import read_regular_text
 from sandbox.fs.stamped_cache import StampedCache
+from sandbox.lazy_pattern import compile_lazily
 
 _LARGEST = 1 << 20
 """Bytes of a file of settings that is read: real ones have a few thousand."""
@@ -113,9 +114,9 @@ def parse_settings(text: str) -> Iterator[Setting]:
 
 _SPACE = " \t\r\n"
 
-_HEADER = re.compile(r'\[([A-Za-z0-9.-]*)(?:[ \t\r]+"((?:[^"\\\n]|\\[^\n])*)")?\]')
+_HEADER = compile_lazily(r'\[([A-Za-z0-9.-]*)(?:[ \t\r]+"((?:[^"\\\n]|\\[^\n])*)")?\]')
 
-_NAME = re.compile(r"([A-Za-z0-9-]+)[ \t]*")
+_NAME = compile_lazily(r"([A-Za-z0-9-]+)[ \t]*")
 
 
 def _find_line_end(text: str, at: int) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from sandbox.fs.installation import list_installation_paths
 from sandbox.fs.repository import find_common_dir, find_git_dir
 from sandbox.guards import self_run_files
 from sandbox.guards.git_config import ConfiguredPaths, find_configured_paths
+from sandbox.lazy_dataclass import dataclass
 from sandbox.secrets.child_environment import list_homes
 
 GIT = ".git"

@@ -14,10 +14,11 @@ from sandbox.fs.regular_file import (
     read_regular_text,
 )
 from sandbox.fs.stamped_cache import StampedCache
+from sandbox.lazy_pattern import compile_lazily
 
 # git itself refuses longer chains of symbolic references.
 _MAX_SYMBOLIC_DEPTH = 5
-_OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_OBJECT_ID = compile_lazily(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def find_root(path: Path) -> Path | None:
@@ -61,7 +62,7 @@ def find_inner_repository(root: Path, path: str) -> str:
     return ""
 
 
-_SUBMODULE = re.compile(r"^\s*path\s*=\s*\"?(.+?)/?\"?\s*$", re.MULTILINE)
+_SUBMODULE = compile_lazily(r"^\s*path\s*=\s*\"?(.+?)/?\"?\s*$", re.MULTILINE)
 
 
 def _read_submodule_paths(root: Path) -> frozenset[str]:

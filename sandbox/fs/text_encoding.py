@@ -5,9 +5,11 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
+
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 UTF8 = "utf-8"
 
@@ -88,14 +90,18 @@ _NAME = rb"([-\w.]+)"
 
 _DECLARATIONS = (
     # Python and Ruby, and what Emacs and Vim read in the first two lines of other languages
-    _Declaration(re.compile(rb"(?:[ \t\f]*(?:#[^\n]*)?\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*" + _NAME)),
-    _Declaration(re.compile(rb"(?:[^\n]*\n)?[^\n]*-\*-[^\n]*\bcoding:[ \t]*" + _NAME)),
-    _Declaration(re.compile(rb"(?:[^\n]*\n)?[^\n]*\bvim?:[^\n]*\b(?:fileencoding|fenc)=" + _NAME)),
-    _Declaration(re.compile(rb"""<\?xml\s[^>]*?\bencoding\s*=\s*["']""" + _NAME)),
-    _Declaration(re.compile(rb"""(?is)\s*(?=<).*?<meta\b[^>]*?\bcharset\s*=\s*["']?""" + _NAME), is_web=True),
-    _Declaration(re.compile(rb'@charset "' + _NAME + rb'";'), is_web=True),
-    _Declaration(re.compile(rb"(?s)\s*[%\\].*?\\usepackage\[" + _NAME + rb"\]\{inputenc\}")),
-    _Declaration(re.compile(rb'(?s)(?:#[^\n]*\n|\s)*msgid "".*?"Content-Type: text/plain; charset=' + _NAME)),
+    _Declaration(compile_lazily(rb"(?:[ \t\f]*(?:#[^\n]*)?\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*" + _NAME)),
+    _Declaration(compile_lazily(rb"(?:[^\n]*\n)?[^\n]*-\*-[^\n]*\bcoding:[ \t]*" + _NAME)),
+    _Declaration(compile_lazily(rb"(?:[^\n]*\n)?[^\n]*\bvim?:[^\n]*\b(?:fileencoding|fenc)=" + _NAME)),
+    _Declaration(compile_lazily(rb"""<\?xml\s[^>]*?\bencoding\s*=\s*["']""" + _NAME)),
+    _Declaration(
+        compile_lazily(rb"""(?is)\s*(?=<).*?<meta\b[^>]*?\bcharset\s*=\s*["']?""" + _NAME), is_web=True
+    ),
+    _Declaration(compile_lazily(rb'@charset "' + _NAME + rb'";'), is_web=True),
+    _Declaration(compile_lazily(rb"(?s)\s*[%\\].*?\\usepackage\[" + _NAME + rb"\]\{inputenc\}")),
+    _Declaration(
+        compile_lazily(rb'(?s)(?:#[^\n]*\n|\s)*msgid "".*?"Content-Type: text/plain; charset=' + _NAME)
+    ),
 )
 
 _OF_THE_WEB = {
@@ -137,8 +143,8 @@ def _reads_ascii(content: bytes, name: str) -> bool:
     )
 
 
-_ODD = re.compile("[\udc80-\udcff]")
-_NOT_ASCII = re.compile("[^\0-\x7f]")
+_ODD = compile_lazily("[\udc80-\udcff]")
+_NOT_ASCII = compile_lazily("[^\0-\x7f]")
 
 
 def _is_mostly_utf8(content: bytes) -> bool:

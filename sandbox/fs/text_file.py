@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import codecs
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
+
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 UTF8 = "utf-8"
 
@@ -162,7 +164,7 @@ _MARKS = (
 _BY_MARK = {"utf-16": "utf-16-le", "utf-32": "utf-32-le"}
 """Byte order in which new files are written where a mark tells it."""
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = compile_lazily("[\ud800-\udfff]")
 
 _SNIFFED = 8 << 10
 """Bytes searched for NUL; git checks as many before it calls a file binary."""

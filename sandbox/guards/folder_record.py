@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import stat
 import time
-from dataclasses import dataclass
 
 from sandbox.guards.self_run_files import is_self_run
+from sandbox.lazy_dataclass import dataclass
 
 GIT = ".git"
 

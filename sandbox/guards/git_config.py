@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from sandbox.fs.git_settings import Setting, parse_settings
 from sandbox.fs.regular_file import read_regular_text
 from sandbox.fs.repository import find_common_dir
+from sandbox.lazy_dataclass import dataclass
 
 _MOST_FILES = 64
 """Files read in all: git itself gives up at ten nested includes."""

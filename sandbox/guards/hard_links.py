@@ -7,7 +7,6 @@ import os
 import stat
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.fs.dirfd_walk import make_temporary_name
@@ -15,6 +14,7 @@ from sandbox.fs.installation import is_inside
 from sandbox.guards.folder_handles import open_folder
 from sandbox.guards.folder_record import Identity
 from sandbox.guards.workspace_inventory import Inventory
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

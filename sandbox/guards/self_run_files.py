@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from sandbox.guards.self_run_table import HARMLESS_FOLDERS, HOOKS, TABLE, UNKNOWN
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +83,7 @@ FILES = tuple(
 
 _PATTERNS = tuple(dict.fromkeys(name for row in SELF_RUN for name in row.files if "*" in name))
 _ENDINGS = tuple({pattern.rpartition("*")[2] for pattern in _PATTERNS})
-_WILD = re.compile("|".join(re.escape(each).replace(r"\*", ".*") for each in _PATTERNS), re.DOTALL)
+_WILD = compile_lazily("|".join(re.escape(each).replace(r"\*", ".*") for each in _PATTERNS), re.DOTALL)
 _EXACT = frozenset((*FOLDERS, *FILES))
 _FOLDED = frozenset(name.casefold() for row in SELF_RUN for name in (*row.folders, *row.files))
 _FOLDED_FOLDERS = frozenset(name.casefold() for row in SELF_RUN for name in row.folders)
@@ -163,7 +164,7 @@ _HOOK_NAMES = frozenset(name.casefold() for row in _HOOK_ROWS for name in (*row.
 HOOK_FOLDERS = frozenset(name.casefold() for row in _HOOK_ROWS for name in row.folders)
 """Folders of hooks and of their managers, in lower case; everything in them counts."""
 
-_HOOK_WILD = re.compile(
+_HOOK_WILD = compile_lazily(
     "|".join(re.escape(each).replace(r"\*", ".*") for row in _HOOK_ROWS for each in row.files if "*" in each)
 )
 

@@ -9,7 +9,6 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +18,8 @@ from sandbox.helpers.blocking_entries import explain_blocking_entry
 from sandbox.helpers.git_reach import build_git_reach, may_filter
 from sandbox.helpers.helper_confinement import find_confinement, start_confined
 from sandbox.helpers.own_programs import build_search_path, drop_planted_libraries, require_own_program
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.foreign_stores import refuse_foreign_stores
 
 TIMEOUT = 120.0
@@ -71,7 +72,7 @@ _ENVIRONMENT = {
 
 NO_USER_SETTINGS = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
-USER_VARIABLES = re.compile(r"GIT_(CONFIG|AUTHOR_|COMMITTER_|SSH).*", re.DOTALL)
+USER_VARIABLES = compile_lazily(r"GIT_(CONFIG|AUTHOR_|COMMITTER_|SSH).*", re.DOTALL)
 """Variables that hold the user's identity and settings."""
 
 

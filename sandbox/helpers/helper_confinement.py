@@ -12,7 +12,6 @@ import struct
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from subprocess import Popen
@@ -26,6 +25,7 @@ from sandbox.backends.landlock_ruleset import (
     build_ruleset,
     query_abi_version,
 )
+from sandbox.lazy_dataclass import dataclass
 
 MEMORY = 2 << 30
 """Bytes of private memory of a helper: git and ripgrep need tens of megabytes, a file of zeros takes all there is."""

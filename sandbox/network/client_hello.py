@@ -8,7 +8,8 @@ messages are in the clear.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from sandbox.lazy_dataclass import dataclass
 
 MOST = 64 << 10
 """Bytes of a first message: clients send up to 2 KiB, with post-quantum keys 4."""

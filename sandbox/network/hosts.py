@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 WEB_PORTS = (443, 80)
 """Ports of an entry that names none."""
@@ -83,12 +84,12 @@ def is_public(address: str) -> bool:
 
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _NAME = rf"{_LABEL}(?:\.{_LABEL})*"
-_AUTHORITY = re.compile(rf"(?P<host>{_NAME})\.?(?::(?P<port>[0-9]{{1,5}}))?", re.ASCII)
-_ENTRY = re.compile(rf"(?P<below>\*\.)?(?P<host>{_NAME})(?::(?P<port>[0-9]{{1,5}}))?", re.ASCII)
+_AUTHORITY = compile_lazily(rf"(?P<host>{_NAME})\.?(?::(?P<port>[0-9]{{1,5}}))?", re.ASCII)
+_ENTRY = compile_lazily(rf"(?P<below>\*\.)?(?P<host>{_NAME})(?::(?P<port>[0-9]{{1,5}}))?", re.ASCII)
 _LAST_PORT = 65535
 _LONGEST_NAME = 253  # RFC 1035
 
-_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
+_NUMBER = compile_lazily(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 """A last label like this makes the C library read the name as an address: 127.1, 0x7f.1, 2130706433, 0177.0.0.1."""
 
 _GLOBAL_UNICAST = "2000::/3"

@@ -7,8 +7,8 @@ import socket
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.network.hosts import HostRule, Target, is_public
 from sandbox.network.proxy_request import Refused, Request, parse_request
 from sandbox.network.tunnel import Tunnel

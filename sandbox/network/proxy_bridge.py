@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.process.exec_shim import build_exec_prefix
 
 if TYPE_CHECKING:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.network.hosts import Target, parse_target
 
 Body = Literal["none", "length", "chunked"]
@@ -65,10 +66,10 @@ def parse_request(head: bytes) -> Request:
 _HTTP_PORT = 80
 _SHOWN = 100  # characters of untrusted text
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-_FIRST = re.compile(rf"({_TOKEN}) ([!-~]+) HTTP/1\.([01])")
-_FIELD = re.compile(rf"({_TOKEN}):([^\x00-\x08\x0a-\x1f\x7f]*)")
-_URL = re.compile(r"http://(?P<authority>[^/?#@\\]*)(?P<path>/[^#]*)?", re.IGNORECASE)
-_LENGTH = re.compile(r"[0-9]{1,18}", re.ASCII)
+_FIRST = compile_lazily(rf"({_TOKEN}) ([!-~]+) HTTP/1\.([01])")
+_FIELD = compile_lazily(rf"({_TOKEN}):([^\x00-\x08\x0a-\x1f\x7f]*)")
+_URL = compile_lazily(r"http://(?P<authority>[^/?#@\\]*)(?P<path>/[^#]*)?", re.IGNORECASE)
+_LENGTH = compile_lazily(r"[0-9]{1,18}", re.ASCII)
 
 _NAMES = """
 connection proxy-connection keep-alive upgrade te trailer proxy-authorization proxy-authenticate

@@ -6,18 +6,18 @@ A wildcard stands for words, not for effects: `sort *` does not allow `sort -o /
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.rules import NO_RULES, Rule
 from sandbox.policy.shell import Segment, judge_command_line
 from sandbox.policy.shell.commands.path_effects import HARMLESS_DEVICES
 from sandbox.policy.vague_reads import explain_vague_read
 
-_WILD = re.compile(r"[*?]")
-_PATH = re.compile(r"(?:^|[=:,]|^-\w)((?:/(?!/)|~|\.\.(?=/|$))[^=:,]*)")
+_WILD = compile_lazily(r"[*?]")
+_PATH = compile_lazily(r"(?:^|[=:,]|^-\w)((?:/(?!/)|~|\.\.(?=/|$))[^=:,]*)")
 """A path in an argument, also behind an option: `--prefix=/other`, `-C/other`."""
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.effects import Effect, EffectKind
 from sandbox.policy.rules import NO_RULES, PERMISSIONS, Permission, Rule, Rules
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from sandbox.lazy_dataclass import dataclass
 
 EffectKind = Literal["none", "read", "write", "execute", "network", "git", "destructive", "mcp", "unknown"]
 """Effects of kind "unknown" were not understood: ask about them, never treat them as harmless."""

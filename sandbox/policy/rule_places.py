@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from fnmatch import translate
 from pathlib import Path
 
+from sandbox.lazy_pattern import compile_lazily
+
 STANDARD_FOLDERS = frozenset(
     ("/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin")
 )
@@ -17,7 +19,7 @@ STANDARD_FOLDERS = frozenset(
 WHOLE = "**"
 """Pattern of all that is in the workspace."""
 
-_WILD = re.compile(r"[*?]")
+_WILD = compile_lazily(r"[*?]")
 
 
 def is_absolute(pattern: str) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.rule_places import STANDARD_FOLDERS, is_absolute, list_relative_patterns
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ EXAMPLES: Mapping[Kind, str] = {
 }
 """An example of every kind of rule, shown in error messages."""
 
-_FORM = re.compile(r"\s*([a-z]+)\((.+)\)\s*", re.DOTALL)
+_FORM = compile_lazily(r"\s*([a-z]+)\((.+)\)\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

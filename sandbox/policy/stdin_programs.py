@@ -5,10 +5,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 if TYPE_CHECKING:
     from sandbox.policy.shell.data_flow import Flow
@@ -40,14 +42,14 @@ input all the same | operands that hold the program`. Letters are short options;
 reads no program unless an option names one."""
 
 _STANDARD_INPUT = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
-_VERSIONED = re.compile(r"(python|pypy|ruby|perl|php|lua|node|tclsh|wish|guile)[0-9][0-9.]*")
-_MAYBE_NOTHING = re.compile(r"\$(?:\w+|\{\w+\}|[@*])")
+_VERSIONED = compile_lazily(r"(python|pypy|ruby|perl|php|lua|node|tclsh|wish|guile)[0-9][0-9.]*")
+_MAYBE_NOTHING = compile_lazily(r"\$(?:\w+|\{\w+\}|[@*])")
 """An unquoted variable: where it is empty, it is no argument at all."""
 
-_WORD = re.compile(r"[\w./+-]+")
-_SYNTAX = re.compile(r"[^\w\s./:=@%+,${}\"'-]|\n")
-_PLAIN_WORD = re.compile(r"""(?:"[^"]*"|'[^']*'|[^\s"'])+""")
-_QUOTED_VARIABLE = re.compile(r'"\$[^"]*"')
+_WORD = compile_lazily(r"[\w./+-]+")
+_SYNTAX = compile_lazily(r"[^\w\s./:=@%+,${}\"'-]|\n")
+_PLAIN_WORD = compile_lazily(r"""(?:"[^"]*"|'[^']*'|[^\s"'])+""")
+_QUOTED_VARIABLE = compile_lazily(r'"\$[^"]*"')
 _NOWHERE = Path("/nowhere")
 _WRAPPERS = frozenset(("sudo", "doas", "su", "make", "gmake", "source", "."))
 

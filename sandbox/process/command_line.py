@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
+
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +89,9 @@ def _expand_reference(value: str) -> str:
     return os.environ.get(match[1] or match[2], "") if match else value
 
 
-VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-((?:[^}$]|\$(?!\{))*))?\}")
+VARIABLE = compile_lazily(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-((?:[^}$]|\$(?!\{))*))?\}")
 """A variable in a text, with its default; a default holds no further variable."""
 
-_PLAIN = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*")
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
-_REFERENCE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
+_PLAIN = compile_lazily(r"\$[A-Za-z_][A-Za-z0-9_]*")
+_ASSIGNMENT = compile_lazily(r"([A-Za-z_][A-Za-z0-9_]*)=")
+_REFERENCE = compile_lazily(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")

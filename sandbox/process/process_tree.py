@@ -11,6 +11,7 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.process.orphan_reaper import watch_children
 from sandbox.process.spawn import DEATH_SECONDS, ROUND_SECONDS, is_group_alive
 
@@ -107,7 +108,7 @@ def _count_seccomp_filters(process: str) -> int:
     return 0
 
 
-_FILTERS = re.compile(rb"^Seccomp_filters:\s*(\d+)", re.MULTILINE)
+_FILTERS = compile_lazily(rb"^Seccomp_filters:\s*(\d+)", re.MULTILINE)
 
 _EXEC_SECONDS = 0.02
 """The kernel swaps a process's memory within microseconds; this allows for a busy machine."""

@@ -6,11 +6,11 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.process.command import Capture, Command, Completed
 from sandbox.process.control_group import open_control_group
 from sandbox.process.output_stream import OnOutput, Stream

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.secrets.redaction import (
     MARKER,
     Redactor,

@@ -7,13 +7,15 @@ encrypted or compressed by a program is out of reach.
 from __future__ import annotations
 
 import os
-import re
 import string
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 if TYPE_CHECKING:
     from sandbox.secrets.secret_patterns import Span
@@ -21,11 +23,11 @@ if TYPE_CHECKING:
 _SHORTEST_SECRET = 12
 """A shorter value ("test", "1234") would match all over harmless text."""
 
-_SECRET_NAME = re.compile(
+_SECRET_NAME = compile_lazily(
     r"(?i)(?:KEY|TOKEN|SECRET|PASSW(?:OR)?D|PASSPHRASE|CREDENTIALS?|_PAT|_PWD|_AUTH|JWT|DSN)(?:_\d+)?$"
 )
 
-_PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@{}$<>]{8,})@")
+_PASSWORD = compile_lazily(r"://[^\s/:@]*:([^\s/@{}$<>]{8,})@")
 
 
 def register_secrets(variables: Mapping[str, str]) -> None:

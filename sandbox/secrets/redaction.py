@@ -6,9 +6,10 @@ import re
 import string
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
+
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from sandbox.secrets.secret_patterns import Span

@@ -14,8 +14,10 @@ import sys
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from sandbox.lazy_dataclass import dataclass
 
 MOST_SHARE = 4
 """At most one of so many of the user's watches is taken: their editor needs some, too."""

@@ -6,8 +6,10 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from sandbox.lazy_dataclass import dataclass
 
 # git's own mode numbers for the entries of a tree; 0o160000 is a commit of another repository.
 GIT_TREE, GIT_FILE, GIT_EXECUTABLE, GIT_LINK, GIT_NESTED = 0o40000, 0o100644, 0o100755, 0o120000, 0o160000

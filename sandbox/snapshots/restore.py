@@ -5,10 +5,10 @@ from __future__ import annotations
 import errno
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from sandbox.errors import translate_write_errors
+from sandbox.lazy_dataclass import dataclass
 from sandbox.snapshots.folder_modes import restore_folder_modes
 from sandbox.snapshots.newly_visible import compute_covered_changes
 from sandbox.snapshots.object_store import Store

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.snapshots.object_store import EMPTY_TREE, Entry, Store
 from sandbox.snapshots.path_state import GIT_TREE, Change, SnapshotMetadata, State
 

@@ -6,7 +6,6 @@ import os
 import stat
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.fs.regular_file import (
@@ -18,6 +17,7 @@ from sandbox.fs.regular_file import (
 )
 from sandbox.fs.repository import find_git_folders, find_root
 from sandbox.helpers.git_runner import GitOutput, GitRunner
+from sandbox.lazy_dataclass import dataclass
 from sandbox.snapshots.coverage.folder_walk import Signature
 from sandbox.snapshots.coverage.ignore_rules import read_core_settings
 

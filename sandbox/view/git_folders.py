@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sandbox.fs.regular_file import read_regular_text
 from sandbox.fs.repository import find_common_dir
+from sandbox.lazy_pattern import compile_lazily
 
 
 def list_linked_git_folders(root: Path, folders: Iterable[Path]) -> list[Path]:
@@ -35,7 +36,7 @@ def _names_work_tree_in(folder: Path, root: Path) -> bool:
     return tree.resolve().is_relative_to(root)
 
 
-_WORK_TREE = re.compile(r"^\s*worktree\s*=\s*\"?([^\"\n]+?)\"?\s*$", re.IGNORECASE | re.MULTILINE)
+_WORK_TREE = compile_lazily(r"^\s*worktree\s*=\s*\"?([^\"\n]+?)\"?\s*$", re.IGNORECASE | re.MULTILINE)
 
 _MOST = 1 << 16
 """Bytes of a git configuration that are read."""

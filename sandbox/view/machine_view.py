@@ -7,12 +7,13 @@ import platform
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 from sandbox.fs.installation import is_inside
+from sandbox.lazy_dataclass import dataclass
 from sandbox.secrets.child_environment import PASSED_ON, find_home, get_change_time, list_homes
 from sandbox.view.visible_places import (
     CACHES_IN_HOME,

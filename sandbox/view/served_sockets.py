@@ -8,8 +8,9 @@ import stat
 import struct
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from sandbox.lazy_dataclass import dataclass
 
 Inode = tuple[int, int]
 """Inode number, of which the kernel reports 32 bits, and device number of a socket's file; (0, 0) if unknown."""

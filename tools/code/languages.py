@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING
+
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Language as Grammar

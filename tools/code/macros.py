@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 
+from sandbox.lazy_pattern import compile_lazily
+
 _MACRO = rb"([A-Z][A-Z0-9_]*[A-Z0-9](?:\((?:[^()\n]|\([^()\n]*\))*\))?)"
 """A name without lower-case letters, optionally with arguments."""
 
-_HEAD = re.compile(
+_HEAD = compile_lazily(
     rb"\b(?:class|struct|union|enum(?:\s+(?:class|struct))?)\s+" + _MACRO + rb"\s+"
     # The name, then the start of a body or a list of bases. `class A B;` declares a variable: no body
     # follows.
@@ -23,12 +25,12 @@ _TOKEN = (
     rb"(?:[A-Z][A-Z0-9_]*[A-Z0-9]\((?:[^()\n]|\([^()\n]*\))*\)|"
     rb"[A-Za-z_]\w*(?:::\w+)*(?:<[^<>;{}()\n]{0,200}>)?)[ \t\n*&]+"
 )
-_CALL = re.compile(
+_CALL = compile_lazily(
     rb"(?m)^[ \t]*((?:" + _TOKEN + rb"){2,8})(?=[A-Za-z_]\w*(?:::~?\w+)*[ \t]*\()",
 )
 """Text before a function's name, at the start of a line: type, calling convention, linkage."""
 
-_WORD = re.compile(_TOKEN)
+_WORD = compile_lazily(_TOKEN)
 
 _QUALIFIERS = frozenset(
     b"static extern inline const constexpr volatile virtual explicit friend register struct enum union class".split()
@@ -38,7 +40,7 @@ _QUALIFIERS = frozenset(
 _BUILT_IN = frozenset(b"unsigned signed long short int char float double bool void".split())
 """Types of which several may occur together."""
 
-_LOUD = re.compile(rb"[A-Z][A-Z0-9_]*[A-Z0-9](?:\(.*)?")
+_LOUD = compile_lazily(rb"[A-Z][A-Z0-9_]*[A-Z0-9](?:\(.*)?")
 """No lower-case letters, optionally with arguments."""
 
 _STATEMENTS = frozenset(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.effects import Effect, EffectKind
 
 __all__ = ["Action", "Effect", "EffectKind", "Observation", "ToolFailure", "current_action"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.effects import Effect
 from tools.core.action import Action
 

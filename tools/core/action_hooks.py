@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Approval, Decision
 from sandbox.policy.effects import Effect
 from tools.core.action import Action, Observation

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 from sandbox.fs.private_files import create_private_folder, write_private_file
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.process.output_capture import remove_abandoned_spills
 from sandbox.secrets.child_environment import redact_bytes
 
-_REF = re.compile(r"^out:([0-9]+)$")
+_REF = compile_lazily(r"^out:([0-9]+)$")
 
 
 OUTPUT_BUDGET = 256 << 20

@@ -11,9 +11,11 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.action import Action
 from tools.core.registry import Toolbox
 from tools.core.tool_names import find_foreign_tool
@@ -177,9 +179,9 @@ def _to_read_call(given: Given) -> Taken:
     return ("read", given) if "path" in given else None
 
 
-_APPLIES = re.compile(r"\s*apply_?patch\b")
+_APPLIES = compile_lazily(r"\s*apply_?patch\b")
 
-_FEEDS_PATCH = re.compile(
+_FEEDS_PATCH = compile_lazily(
     r"\s*apply_?patch\s*<<-?\s*(['\"]?)(\w+)\1[ \t]*\n(.*?)\n?^[ \t]*\2\s*", re.DOTALL | re.MULTILINE
 )
 

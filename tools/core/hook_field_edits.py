@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from sandbox.fs.regular_file import MANIFEST
 from sandbox.fs.untrusted_file import read_workspace_text
 from sandbox.guards.hook_fields import is_manifest, read_hook_fields
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.effects import Effect
 
 if TYPE_CHECKING:
     from tools.core.registry import Tool
     from tools.core.workspace import Workspace
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
+_HUNK = compile_lazily(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 
 
 def mark_hook_fields(effect: Effect, tool: Tool, arguments: Mapping[str, Any], at: Workspace) -> Effect:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import re
 import typing
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any
 
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.effects import Effect, EffectKind
 from tools.core.action import Observation, ToolFailure
 
@@ -195,7 +195,7 @@ def _list_arguments(function: ToolFunction) -> list[tuple[str, inspect.Parameter
     return [(name, p) for name, p in inspect.signature(function).parameters.items() if name != "at"]
 
 
-_ARGUMENT_LINE = re.compile(r"^(\w+): (.+)$")
+_ARGUMENT_LINE = compile_lazily(r"^(\w+): (.+)$")
 
 
 def _parse_docstring(function: ToolFunction) -> tuple[str, dict[str, str]]:

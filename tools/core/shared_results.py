@@ -13,9 +13,10 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from sandbox.lazy_dataclass import dataclass
 from tools.core.action import Observation
 from tools.core.registry import Tool
 from tools.core.workspace import Workspace

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from sandbox.fs.workspace_tree import Tree
+from sandbox.lazy_dataclass import dataclass
 from sandbox.process.watchdog import start_death_record, stop_death_record
 from tools.changes.change_tracker import Snapshotter
 from tools.core.workspace import Workspace

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.rules import Kind
 
 
@@ -155,7 +157,7 @@ def split_entries(value: str) -> list[str]:
 
 _STARTS_AGENTS = ("delegate",)
 
-_ENTRY = re.compile(r"([A-Za-z_][\w.*-]*)(?:\((.*)\))?", re.DOTALL)
+_ENTRY = compile_lazily(r"([A-Za-z_][\w.*-]*)(?:\((.*)\))?", re.DOTALL)
 
 
 UnknownPatterns = Literal["error", "whole", "none"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.sanitize import quote_name
 
 
@@ -85,15 +86,15 @@ def _list_openings(prompt: str) -> Iterator[tuple[int, int, str]]:
             yield tag.start(), end + 1, f"</{name}>"
 
 
-_MENTION = re.compile(r"(?<![^\s(\"'])@")
+_MENTION = compile_lazily(r"(?<![^\s(\"'])@")
 
-_OPENING = re.compile(r"<(?P<name>[a-z][a-z-]*)(?=[ >])")
+_OPENING = compile_lazily(r"<(?P<name>[a-z][a-z-]*)(?=[ >])")
 """The beginning of a tag: of a block if its line ends with the tag, or of one on a line."""
 
 _INLINE = frozenset(("data", "stdin"))
 """Names of tags that may begin and end on one line."""
 
-_LOOKALIKE = re.compile(
+_LOOKALIKE = compile_lazily(
     r"(?im)^(?P<indent>[^\S\n]*)(?="
     r"\[\s*(?:…|\.\.\.|more\b|sandbox\b|whole output\b|note\b|user\b|system\b|patchwright\b|i have\b)"
     r"|<\s*/?\s*(?:tool|function|system|user|assistant|stdin|project-instructions)[\w-]*\s*/?>)"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from sandbox.fs.workspace_tree import Tree
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
 from sandbox.policy.rules import NO_RULES, Rules
 from sandbox.policy.trust import Trusts, trust_nothing

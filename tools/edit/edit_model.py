@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, NamedTuple
+
+from sandbox.lazy_dataclass import dataclass
 
 Op = Literal[" ", "-", "+"]
 """Kind of a hunk line: context, removed, added."""

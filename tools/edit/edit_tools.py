@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.effects import Effect
 from tools.core.action import Observation, ToolFailure
 from tools.core.path_resolution import resolve_existing_file, resolve_path, translate_path_errors

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from sandbox.lazy_dataclass import dataclass
 from tools.core.registry import Tool
 from tools.core.tool_settings import Format
 

@@ -4,9 +4,8 @@ needs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sandbox.fs.text_file import TextFile, compute_fingerprint
+from sandbox.lazy_dataclass import dataclass
 from tools.core.path_resolution import translate_path_errors
 from tools.core.workspace import Workspace
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from sandbox.lazy_dataclass import dataclass
 from tools.edit.edit_model import Hunk
 from tools.edit.match.matchers import Source
 

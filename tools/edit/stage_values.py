@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from sandbox.lazy_dataclass import dataclass
 from tools.edit.edit_model import Hunk, Line, Replace
 from tools.edit.indentation import indent_of, normalize_indent
 from tools.edit.match.matchers import Rung, Site, Source, Step, is_distinctive

@@ -8,12 +8,13 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from sandbox.fs.regular_file import READ_FLAGS
 from sandbox.fs.text_file import show_odd_bytes
+from sandbox.lazy_dataclass import dataclass
 from tools.changes.file_versions import create_version
 from tools.core.action import Observation, ToolFailure
 from tools.core.path_resolution import (

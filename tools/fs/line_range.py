@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO
 
+from sandbox.lazy_dataclass import dataclass
 from tools.core.action import ToolFailure
 from tools.core.text import MAX_LINE, clip, format_count
 

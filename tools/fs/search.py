@@ -6,10 +6,11 @@ import asyncio
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.rule_places import is_absolute
 from tools.core.action import Observation, ToolFailure
 from tools.core.path_resolution import describe_missing_path, resolve_path, translate_path_errors

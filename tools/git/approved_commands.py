@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from sandbox.helpers.git_runner import NO_HOOKS
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.decision import Mode
 from tools.core.action import Observation, ToolFailure
 from tools.core.text import join_names
@@ -19,7 +19,7 @@ from tools.git.repository_programs import format_warning
 
 _NETWORK = frozenset(("fetch", "pull", "push"))
 
-_NAMES_PROGRAMS = re.compile(
+_NAMES_PROGRAMS = compile_lazily(
     r"merge\..+\.driver|diff\.(external|.+\.(command|textconv))|interactive\.difffilter|tar\..+\.command"
     r"|core\.(sshcommand|askpass|gitproxy|alternaterefscommand)|sequence\.editor|trailer\..+\.(cmd|command)"
     r"|lfs\.(.+\.)?(customtransfer\..+|standalonetransferagent|extension\..+)|include\.path|includeif\..+"

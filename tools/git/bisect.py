@@ -6,11 +6,11 @@ Bisection as in `git bisect run`: exit code 0 is good, 125 means that a commit c
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.process.command import Command
 from tools.core.action import Effect, Observation, ToolFailure
 from tools.core.registry import tool
@@ -24,7 +24,7 @@ from tools.shell.command_output import shape_output
 MOST_RUNS = 40
 """Runs of the command: enough for a history of a million commits, and for many that cannot be judged."""
 
-_REVISION = re.compile(r"[\w@][\w./@{}^~+-]*")
+_REVISION = compile_lazily(r"[\w@][\w./@{}^~+-]*")
 _SKIP = 125
 
 

@@ -24,6 +24,7 @@ from sandbox.helpers.git_runner import (
     GitTimeout,
     strip_git_variables,
 )
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.foreign_stores import list_foreign_stores, refuse_foreign_stores
 from sandbox.policy.trust import Definition, Trusts, trust_nothing
 from tools.core.action import ToolFailure
@@ -319,7 +320,7 @@ def explain_failure(root: Path, command: str, output: GitOutput) -> str:
     return f"git {command} failed with exit code {output.returncode}:\n{words}"
 
 
-_FULL = re.compile(r"No space left on device|Disk quota exceeded|Out of diskspace")
+_FULL = compile_lazily(r"No space left on device|Disk quota exceeded|Out of diskspace")
 
 
 def _refuse_full_disk(output: GitOutput) -> None:
@@ -344,7 +345,7 @@ _OPTIONS = (*_OWN_OPTIONS, *("-c", "submodule.recurse=false"))
 
 # Who the user is and which configuration is theirs. Every other GIT_ variable (a hook's index, a foreign
 # work tree, a wrapper for ssh, tracing) would make the command do something else than what it says.
-_KEPT = re.compile(
+_KEPT = compile_lazily(
     r"GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL|DATE)"
     r"|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)"
     r"|GIT_EXEC_PATH|GIT_PYTHON_\w+"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
+
+_HUNK = compile_lazily(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -7,14 +7,14 @@ ones are history, in which a fault may be looked for and taken back.
 from __future__ import annotations
 
 import difflib
-import re
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.errors import UserError
 from sandbox.fs.repository import find_root
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.git.git_process import Git
 from tools.git.worktrees import SNAPSHOT_EMAIL
 
@@ -27,8 +27,8 @@ MOST_FRESH, MOST_VERSIONS = 200, 64
 UNCOMMITTED = "your change that is not committed"
 """Phrase for work in no commit of the user's, also where it is in one that attempts begin with."""
 
-_TOKEN = re.compile(r"\w+|\S")
-_WORD = re.compile(r"\w")
+_TOKEN = compile_lazily(r"\w+|\S")
+_WORD = compile_lazily(r"\w")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

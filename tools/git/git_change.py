@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sandbox.lazy_dataclass import dataclass
 from tools.git.diff_hunks import Hunk, parse_file_hunks
 from tools.git.git_process import Git, GitFailed
 

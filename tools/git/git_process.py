@@ -13,11 +13,12 @@ from pathlib import Path
 
 from sandbox.errors import Fault, UserError
 from sandbox.helpers.git_runner import USER_VARIABLES, GitRunner, GitTimeout, strip_git_variables
+from sandbox.lazy_pattern import compile_lazily
 
 TIMEOUT = 60.0
 """Seconds for one command: what is read here is there, and more means a disk that hangs."""
 
-_CALLER_VARIABLES = re.compile(
+_CALLER_VARIABLES = compile_lazily(
     rf"{USER_VARIABLES.pattern}|GIT_(DIR|WORK_TREE|COMMON_DIR|INDEX_FILE|OBJECT_DIRECTORY"
     r"|ALTERNATE_OBJECT_DIRECTORIES|QUARANTINE_PATH|NAMESPACE|EXEC_PATH)",
     re.DOTALL,

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sandbox.fs.repository import find_root
+from sandbox.lazy_dataclass import dataclass
 from tools.core.action import ToolFailure
 from tools.git.broker import Broker
 from tools.git.index_lock import IndexLock

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from sandbox.helpers.git_runner import LITERAL
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.action import Observation, ToolFailure
 from tools.core.registry import tool
 from tools.core.text import strip_terminal_codes
@@ -14,7 +13,7 @@ from tools.git.broker import Broker
 MOST = 200
 """Commits that one call lists at most; a narrower query finds others."""
 
-_REVISION = re.compile(r"[\w@][\w./@{}^~:+-]*")
+_REVISION = compile_lazily(r"[\w@][\w./@{}^~:+-]*")
 _PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv")
 
 

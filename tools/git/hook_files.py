@@ -11,7 +11,6 @@ import os
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.errors import UserError
@@ -20,6 +19,8 @@ from sandbox.fs.untrusted_file import read_workspace_file
 from sandbox.guards.hook_fields import is_manifest, read_hook_fields
 from sandbox.guards.self_run_files import HOOK_FOLDERS, is_hook_file
 from sandbox.guards.workspace_inventory import SKIPPED
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.git.hook_words import drop_inspected_words
 
 MOST_FILES = 3_000
@@ -45,9 +46,9 @@ _RUNNERS: Mapping[str, Sequence[str]] = {
 }
 """Programs that run what a file of the work tree says, where a hook calls them."""
 
-_WORD = re.compile(r"[\w@./+*-]+")
-_MODULE = re.compile(r"\s-m[\s\"',]+(\w+(?:\.\w+)*)")
-_FOLDER_OF_SCRIPTS = re.compile(
+_WORD = compile_lazily(r"[\w@./+*-]+")
+_MODULE = compile_lazily(r"\s-m[\s\"',]+(\w+(?:\.\w+)*)")
+_FOLDER_OF_SCRIPTS = compile_lazily(
     r"\b(?:source_dir(?:_local)?|plugin_directory)[\"']?\s*[:=]\s*[\"']?([\w./-]+)"
 )
 _ENDINGS = ("", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".json", ".sh", ".py", ".yml", ".yaml")

@@ -6,9 +6,9 @@ it: otherwise each change of one would take the trust from the hook, and commits
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.shell.parsing.cross_check import explain_disagreement
 from sandbox.policy.shell.parsing.parser import RESERVED, parse_source
 from sandbox.policy.shell.parsing.syntax import (
@@ -20,7 +20,7 @@ from sandbox.policy.shell.parsing.syntax import (
     parse_word_set,
 )
 
-_SHELL = re.compile(r"#!\s*\S*(?:/|env\s+)(?:ba|da)?sh\b")
+_SHELL = compile_lazily(r"#!\s*\S*(?:/|env\s+)(?:ba|da)?sh\b")
 _SILENT = parse_word_set("test [ echo printf touch true false : exit return")
 """Commands whose output holds nothing of a file that they name."""
 _NAMING_GIT = parse_word_set("add ls-files status rev-parse update-index")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from sandbox.fs.regular_file import SOURCE, UnsafeFileError, read_regular_file
 from sandbox.helpers.git_runner import GitOutput
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.trust import Definition
 from tools.git.hook_files import MOST_FILES, list_hook_files
 
@@ -28,7 +28,7 @@ COMMIT_HOOKS = (
 # husky points core.hooksPath to generated launchers in `.husky/_`; the hooks are one folder up.
 _HUSKY = "_"
 
-_PROGRAMS_OF_HOOKS = re.compile(
+_PROGRAMS_OF_HOOKS = compile_lazily(
     rb"\b(pre-commit|prek|lefthook|husky|overcommit|lint-staged|nano-staged|commitlint|simple-git-hooks|yorkie|cog|hk"
     rb"|captainhook|grumphp|git-cliff|commitizen|rusty-hook)\b"
 )
@@ -139,12 +139,12 @@ def format_warning(untrusted: Sequence[Definition]) -> str:
 # Settings by which our git commands would start a program, and their replacements. Others that name programs
 # (pagers, editors, aliases, diff and merge drivers, transports) are disabled by options for every repository.
 _RUN = (
-    (re.compile(r"filter\..+\.(clean|smudge|process)"), ""),
-    (re.compile(r"gpg\.(openpgp\.)?program"), "gpg"),
-    (re.compile(r"gpg\.x509\.program"), "gpgsm"),
-    (re.compile(r"gpg\.ssh\.program"), "ssh-keygen"),
-    (re.compile(r"gpg\.ssh\.defaultkeycommand"), ""),
-    (re.compile(r"hook\..+\.command"), ""),
+    (compile_lazily(r"filter\..+\.(clean|smudge|process)"), ""),
+    (compile_lazily(r"gpg\.(openpgp\.)?program"), "gpg"),
+    (compile_lazily(r"gpg\.x509\.program"), "gpgsm"),
+    (compile_lazily(r"gpg\.ssh\.program"), "ssh-keygen"),
+    (compile_lazily(r"gpg\.ssh\.defaultkeycommand"), ""),
+    (compile_lazily(r"hook\..+\.command"), ""),
 )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.fs.regular_file import SOURCE, read_regular_file
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.trust import Trusts
 from tools.git.broker import Broker
 from tools.git.git_process import Git

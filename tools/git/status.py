@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.trust import Trusts, trust_nothing
 from tools.git.broker import Broker
 

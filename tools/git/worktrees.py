@@ -12,10 +12,10 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.fs.private_files import create_private_folder
+from sandbox.lazy_dataclass import dataclass
 from tools.git.git_process import Git, GitFailed
 
 LINKED = (".venv", "venv", "node_modules")

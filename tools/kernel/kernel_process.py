@@ -7,11 +7,12 @@ import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
 from sandbox.process.command import Capture, Command, Completed, Limits
 from sandbox.process.output_capture import Recorder

@@ -13,11 +13,12 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
 from sandbox.fs.private_files import create_private_folder, write_private_file
+from sandbox.lazy_dataclass import dataclass
 
 Scope = Literal["project", "user"]
 

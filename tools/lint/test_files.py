@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from sandbox.lazy_pattern import compile_lazily
 
-_TEST_FILE = re.compile(
+_TEST_FILE = compile_lazily(
     r"(?:^|/)(?:test_[^/]*|[^/]*_test|[^/]*_spec|[^/]*[.-](?:test|spec)|[^/]*Tests?)\.[a-zA-Z]+$"
     r"|(?:^|/)tests\.py$|(?:^|/)__tests__/"
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
+
+from sandbox.lazy_dataclass import dataclass
 
 MOST_TOOLS = 128
 """Tools of one server: more would fill the model's window before the first request."""

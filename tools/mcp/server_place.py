@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.process.command_line import CommandLine, fill_in_command_line, fill_in_variables
 from sandbox.secrets.known_values import register_secrets
 from tools.mcp.server_settings import McpServerSettings, check_server, check_url, expand_headers
@@ -26,7 +28,7 @@ class HttpPlace:
 
 ServerPlace = CommandLine | HttpPlace
 
-_SECRET_HEADER = re.compile(r"(?i)authorization|cookie|key|token|secret|password")
+_SECRET_HEADER = compile_lazily(r"(?i)authorization|cookie|key|token|secret|password")
 _PLAIN_HEADERS = ("accept", "accept-language", "content-type", "user-agent")
 
 

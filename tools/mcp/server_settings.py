@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.settings_validation import FORBID_UNKNOWN
 
 START_SECONDS = 30.0
@@ -16,8 +17,8 @@ CALL_SECONDS = 300.0
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 """Hosts that a key may be sent to without TLS: nobody else's."""
 
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_REFERENCE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)|\$\{[^}]*\}")
+_HEADER_NAME = compile_lazily(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_REFERENCE = compile_lazily(r"\$([A-Za-z_][A-Za-z0-9_]*)|\$\{[^}]*\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,10 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.effects import Effect
 from tools.core.action import Observation, ToolFailure
 from tools.core.registry import Tool

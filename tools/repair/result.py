@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from typing import Any
 
+from sandbox.lazy_dataclass import dataclass
 from tools.repair.localize.coverage_spectrum import SliceStep
 from tools.repair.localize.suspicious_place import SuspiciousPlace
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.process.command import Capture
 from sandbox.secrets.child_environment import redact
 from tools.core.artifacts import OUTPUT_BUDGET, BudgetSpent

@@ -6,15 +6,15 @@ function or an alias decide what later lines do.
 
 from __future__ import annotations
 
-import re
 import shlex
 from pathlib import Path
 
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.shell.judgement import Segment, judge_command_line
 from sandbox.policy.shell.parsing.parser import parse_source
 from sandbox.policy.shell.parsing.syntax import encode_source, parse_word_set
 
-_LINE_END = re.compile(r"(?<!\\)[\r\n]")
+_LINE_END = compile_lazily(r"(?<!\\)[\r\n]")
 """After a backslash, a shell's line continues."""
 
 _MOST_KEPT = 4_096
@@ -100,5 +100,5 @@ def _is_lasting(segment: Segment) -> bool:
     return not _REDIRECTION.match(segment.text)
 
 
-_REDIRECTION = re.compile(r"\s*(\d*|\{\w+\}|&)[<>]")
+_REDIRECTION = compile_lazily(r"\s*(\d*|\{\w+\}|&)[<>]")
 """It ends with its command; of `exec` the whole input is kept."""

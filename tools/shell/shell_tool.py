@@ -6,11 +6,13 @@ import asyncio
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sandbox.fs.installation import is_inside, list_installation_paths
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.decision import Mode
 from sandbox.process.command import Capture, Command, Completed
 from sandbox.view.machine_view import PRIVATE
@@ -164,7 +166,9 @@ def _find_view_hint(root: Path, text: str) -> str:
     return ""
 
 
-_NOT_FOUND = re.compile(r"['\"`:\s](/[^\s'\"`:]+)['\"`]?:? (?:No such file or directory|Permission denied)")
+_NOT_FOUND = compile_lazily(
+    r"['\"`:\s](/[^\s'\"`:]+)['\"`]?:? (?:No such file or directory|Permission denied)"
+)
 
 
 def _find_installation_hint(root: Path, text: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sandbox.fs.private_files import create_private_folder
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
 from tools.testing import output_parsers
@@ -17,7 +18,7 @@ from tools.testing.project_files import Project
 from tools.testing.report import Findings
 from tools.testing.summary_formats import CUT_SHORT
 
-_CTEST = re.compile(r"^\s*(enable_testing\s*\(|include\s*\(\s*CTest\s*\))", re.MULTILINE | re.IGNORECASE)
+_CTEST = compile_lazily(r"^\s*(enable_testing\s*\(|include\s*\(\s*CTest\s*\))", re.MULTILINE | re.IGNORECASE)
 
 
 def detect_ctest(project: Project) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sandbox.lazy_pattern import compile_lazily
+
 
 class FailureSignature(NamedTuple):
     """id: of the test; exception: its type, "" if the message names none; message: without what varies by run"""
@@ -16,17 +18,17 @@ class FailureSignature(NamedTuple):
     message: str
 
 
-_EXCEPTION = re.compile(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?::\s|:?$|\n)")
+_EXCEPTION = compile_lazily(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?::\s|:?$|\n)")
 """Type at the start of a message, `KeyError: 'a'` or `requests.exceptions.Timeout`."""
 
 _VARYING = (
-    (re.compile(r"\b0x[0-9a-fA-F]+\b"), "0x…"),
-    (re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b"), "…uuid…"),
-    (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"), "…time…"),
-    (re.compile(r"(?:/private)?(?:/tmp|/var/folders)/[^\s'\",;:)\]]+"), "/tmp/…"),
-    (re.compile(r"\b\d+(?:\.\d+)? ?(?:s|ms|µs|us|seconds?|milliseconds?)\b"), "…duration…"),
-    (re.compile(r"(?<=\.py:)\d+|(?<=\bline )\d+"), "…"),
-    (re.compile(r"\bpid[ =:]+\d+", re.IGNORECASE), "pid …"),
+    (compile_lazily(r"\b0x[0-9a-fA-F]+\b"), "0x…"),
+    (compile_lazily(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b"), "…uuid…"),
+    (compile_lazily(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"), "…time…"),
+    (compile_lazily(r"(?:/private)?(?:/tmp|/var/folders)/[^\s'\",;:)\]]+"), "/tmp/…"),
+    (compile_lazily(r"\b\d+(?:\.\d+)? ?(?:s|ms|µs|us|seconds?|milliseconds?)\b"), "…duration…"),
+    (compile_lazily(r"(?<=\.py:)\d+|(?<=\bline )\d+"), "…"),
+    (compile_lazily(r"\bpid[ =:]+\d+", re.IGNORECASE), "pid …"),
 )
 """Parts of a message that differ from run to run: addresses, times, temporary paths, line numbers. All other
 numbers are the failure itself."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.fs.private_files import create_private_folder
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.decision import Mode
 from tools.core.text import format_count, join_names
 from tools.core.workspace import Workspace
@@ -187,13 +188,13 @@ async def launch_cargo(at: Workspace, project: Project, targets: Sequence[str], 
     )
 
 
-_CARGO_LINE = re.compile(
+_CARGO_LINE = compile_lazily(
     r"^test (?P<name>.+?)(?: - should panic)? \.\.\. (?P<verdict>ok|FAILED|ignored)", re.M
 )
-_CARGO_SECTION = re.compile(
+_CARGO_SECTION = compile_lazily(
     r"^---- (?P<name>.+?) stdout ----\n(?P<body>.*?)(?=^---- |^failures:|\Z)", re.M | re.S
 )
-_PANIC = re.compile(
+_PANIC = compile_lazily(
     r"panicked at (?:'(?P<old>.*?)', )?(?P<file>[^\s:']+):(?P<line>\d+):\d+(?::\n(?P<new>.*))?", re.S
 )
 

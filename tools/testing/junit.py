@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.testing.report import (
     MAX_FAILURES,
     NOTHING,
@@ -118,16 +119,16 @@ def _build_failure(case: Element, problem: Element, root: Path, name: Namer) -> 
 
 
 _PLACES = (
-    (re.compile(r"^(?P<file>[^\s:][^:\n]*(?:\.py|>)):(?P<line>\d+): ", re.M), -1),  # pytest --tb=short
-    (re.compile(r'^(?:E\s+|\s*)File "(?P<file>[^"\n]+)", line (?P<line>\d+)', re.M), -1),  # Python
+    (compile_lazily(r"^(?P<file>[^\s:][^:\n]*(?:\.py|>)):(?P<line>\d+): ", re.M), -1),  # pytest --tb=short
+    (compile_lazily(r'^(?:E\s+|\s*)File "(?P<file>[^"\n]+)", line (?P<line>\d+)', re.M), -1),  # Python
     (
-        re.compile(r"^\s+at .*?\(?(?:file://)?(?P<file>(?:node:|/)[^():\n]*):(?P<line>\d+):\d+\)?", re.M),
+        compile_lazily(r"^\s+at .*?\(?(?:file://)?(?P<file>(?:node:|/)[^():\n]*):(?P<line>\d+):\d+\)?", re.M),
         0,
     ),  # node
 )
 """Patterns of locations in tracebacks, by runner, and the index of the innermost: last or first."""
 
-_FOREIGN = re.compile(
+_FOREIGN = compile_lazily(
     r"(^|/)(site-packages|dist-packages|node_modules|\.venv|venv|\.tox|\.nox)/|^\.\./|^<|^node:"
 )
 """Paths outside the project's own code."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from sandbox.lazy_dataclass import dataclass
 from tools.testing.report import Findings
 
 MAX_REPORT = 64 << 20

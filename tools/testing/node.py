@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandbox.fs.private_files import create_private_folder
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.text import strip_terminal_codes
 from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
@@ -68,7 +69,7 @@ def _read_scripts(project: Project) -> Mapping[str, str]:
     return {str(name): text for name, text in scripts if isinstance(text, str)}
 
 
-_RUN_SCRIPT = re.compile(
+_RUN_SCRIPT = compile_lazily(
     r"(?P<manager>npm|pnpm|yarn|bun)\s+(?P<verb>(?:run|run-script)\s+(?:(?:-s|--silent)\s+)?)?(?P<name>[\w:.@/-]+)"
     r"(?P<rest>.*)",
     re.S,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.text import join_names, strip_terminal_codes
 from tools.testing.junit import find_innermost_place, keep_project_frames
 from tools.testing.launch import FinishedRun, read_report
@@ -23,15 +24,15 @@ from tools.testing.report import (
 )
 from tools.testing.summary_formats import CUT_SHORT, FORMATS, NOTHING_RAN, SummaryFormat
 
-_RULE = re.compile(r"^(?:={50,}|-{50,})$", re.M)
-_UNITTEST_HEAD = re.compile(r"^(FAIL|ERROR): (?P<name>\S+)(?: \((?P<where>[^)\n]*)\))?(?P<sub>.*)$", re.M)
-_UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in (?![\d.]+ seconds)", re.M)
-_UNITTEST_OK = re.compile(r"^\S.* \.\.\. ok$", re.M)
-_UNITTEST_LINE = re.compile(
+_RULE = compile_lazily(r"^(?:={50,}|-{50,})$", re.M)
+_UNITTEST_HEAD = compile_lazily(r"^(FAIL|ERROR): (?P<name>\S+)(?: \((?P<where>[^)\n]*)\))?(?P<sub>.*)$", re.M)
+_UNITTEST_RAN = compile_lazily(r"^Ran (\d+) tests? in (?![\d.]+ seconds)", re.M)
+_UNITTEST_OK = compile_lazily(r"^\S.* \.\.\. ok$", re.M)
+_UNITTEST_LINE = compile_lazily(
     r"^(?P<name>\w+) \((?P<where>[\w.]+)\)(?:\n[^\n]*?)? \.\.\. (?P<verdict>ok|skipped|expected failure)\b",
     re.M,
 )
-_UNITTEST_END = re.compile(r"^(?:OK|FAILED)(?: \((?P<counts>[^)]*)\))?\s*$", re.M)
+_UNITTEST_END = compile_lazily(r"^(?:OK|FAILED)(?: \((?P<counts>[^)]*)\))?\s*$", re.M)
 
 
 def parse_unittest(evidence: FinishedRun) -> Findings:
@@ -132,18 +133,18 @@ def parse_pytest_counts(evidence: FinishedRun) -> Mapping[str, int]:
     )
 
 
-_TAP = re.compile(
+_TAP = compile_lazily(
     r"^(?P<bad>not )?ok(?= |$)(?: +\d+)?(?: +-)? ?(?P<name>.*?)(?P<directive> *# *(?:SKIP|TODO)\b.*)?(?: # time=.*)?$",
     re.M | re.I,
 )
-_TAP_PLAN = re.compile(r"^1\.\.(\d+)(?= *(?:#.*)?$)", re.M)
-_TAP_START = re.compile(r"^(?:TAP version \d+$|1\.\.\d+ *(?:#.*)?$)", re.M)
-_TAP_STOP = re.compile(r"^Bail out!.*", re.M)
-_PROVE = re.compile(r"^Files=\d+, Tests=(?P<total>\d+), .*\nResult: \w+$", re.M)
-_PROVE_FAILED = re.compile(r"^(?P<file>\S+) +\(Wstat: .* Tests: \d+ Failed: (?P<failed>\d+)\)$", re.M)
-_GO = re.compile(r"^--- (?P<verdict>PASS|FAIL|SKIP): (?P<name>\S+)", re.M)
-_GO_PACKAGE = re.compile(r"^(?P<verdict>ok  |FAIL)\t(?P<name>\S+)(?!.*\[no tests to run\])", re.M)
-_PYTEST_EXIT = re.compile(r"^!+ _pytest\.outcomes\.Exit: (.*?) !+$", re.M)
+_TAP_PLAN = compile_lazily(r"^1\.\.(\d+)(?= *(?:#.*)?$)", re.M)
+_TAP_START = compile_lazily(r"^(?:TAP version \d+$|1\.\.\d+ *(?:#.*)?$)", re.M)
+_TAP_STOP = compile_lazily(r"^Bail out!.*", re.M)
+_PROVE = compile_lazily(r"^Files=\d+, Tests=(?P<total>\d+), .*\nResult: \w+$", re.M)
+_PROVE_FAILED = compile_lazily(r"^(?P<file>\S+) +\(Wstat: .* Tests: \d+ Failed: (?P<failed>\d+)\)$", re.M)
+_GO = compile_lazily(r"^--- (?P<verdict>PASS|FAIL|SKIP): (?P<name>\S+)", re.M)
+_GO_PACKAGE = compile_lazily(r"^(?P<verdict>ok  |FAIL)\t(?P<name>\S+)(?!.*\[no tests to run\])", re.M)
+_PYTEST_EXIT = compile_lazily(r"^!+ _pytest\.outcomes\.Exit: (.*?) !+$", re.M)
 
 
 def parse_any(evidence: FinishedRun) -> Findings:
@@ -210,11 +211,11 @@ def leave_out_node_files(found: Findings, root: Path) -> Findings:
     )
 
 
-_SCRIPT_NAME = re.compile(r"\.[cm]?[jt]sx?$")
-_NODE_TEST_NAME = re.compile(r"(^|/)(test|test-[^/]*|[^/]*[.\-_]test)\.\w+$")
-_NODE_TESTS = re.compile(r"""["'](?:node:test|test)["']""")
-_TEST_CALL = re.compile(r"^\s*(?:await )?(?:test|it|describe|suite)\s*(?:\.\w+\s*)?\(", re.M)
-_EXPORTS = re.compile(r"^\s*(?:export\b|module\.exports\b|exports\.)", re.M)
+_SCRIPT_NAME = compile_lazily(r"\.[cm]?[jt]sx?$")
+_NODE_TEST_NAME = compile_lazily(r"(^|/)(test|test-[^/]*|[^/]*[.\-_]test)\.\w+$")
+_NODE_TESTS = compile_lazily(r"""["'](?:node:test|test)["']""")
+_TEST_CALL = compile_lazily(r"^\s*(?:await )?(?:test|it|describe|suite)\s*(?:\.\w+\s*)?\(", re.M)
+_EXPORTS = compile_lazily(r"^\s*(?:export\b|module\.exports\b|exports\.)", re.M)
 
 
 def _has_node_tests(root: Path, name: str) -> bool:
@@ -232,10 +233,10 @@ def _name_node_files(found: Findings, text: str, root: Path) -> Findings:
     return replace(found, passed_tests=tuple(names))
 
 
-_IDLE_MAKE = re.compile(
+_IDLE_MAKE = compile_lazily(
     r"make(?:\[\d+\])?: (?:[`'‘](.+)['’] is up to date|Nothing to be done for [`'‘](.+)['’])\."
 )
-_MAKE_MOVES = re.compile(r"make(?:\[\d+\])?: (?:Entering|Leaving) directory .*")
+_MAKE_MOVES = compile_lazily(r"make(?:\[\d+\])?: (?:Entering|Leaving) directory .*")
 
 
 def explain_idle_make(text: str) -> str:

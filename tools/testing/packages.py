@@ -10,11 +10,12 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.testing.project_files import Project
 from tools.testing.report import RUNNERS_JOIN
 
@@ -199,7 +200,7 @@ def _cover_cargo(project: Project, command: str, folders: Collection[str]) -> Co
     return list_cargo_members(project, is_whole=bool({"--workspace", "--all"} & set(words)), folders=folders)
 
 
-_EVERY_PACKAGE = re.compile(
+_EVERY_PACKAGE = compile_lazily(
     r"--workspaces|\s-ws\b|\bpnpm\b.*\s(?:-r|--recursive|--filter)\b|workspaces foreach"
     r"|\b(?:turbo|nx|lerna|rush|moon|wireit)\b"
 )
@@ -271,36 +272,38 @@ def _matches(folder: str, patterns: Sequence[str]) -> bool:
     )
 
 
-_ANY = re.compile("")
-_TOML_NAME = re.compile(r"^name\s*=\s*[\"']([^\"']+)", re.M)
+_ANY = compile_lazily("")
+_TOML_NAME = compile_lazily(r"^name\s*=\s*[\"']([^\"']+)", re.M)
 
 ECOSYSTEMS = (
     Ecosystem(
-        manifests=("Cargo.toml",), marker=re.compile(r"^\[package\]", re.M), suffixes=(".rs",), runners=("cargo",),
+        manifests=("Cargo.toml",), marker=compile_lazily(r"^\[package\]", re.M), suffixes=(".rs",), runners=("cargo",),
         name=_TOML_NAME, covered=_cover_cargo,
     ),
     Ecosystem(
-        manifests=("package.json",), marker=re.compile(r'"name"'),
+        manifests=("package.json",), marker=compile_lazily(r'"name"'),
         suffixes=(".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".vue", ".svelte"),
         runners=(
             "npm", "pnpm", "yarn", "bun", "node", "jest", "vitest", "mocha", "ava", "tap", "uvu", "deno", "playwright",
         ),
-        name=re.compile(r'"name"\s*:\s*"([^"]+)"'), covered=_cover_node, has_places=True,
+        name=compile_lazily(r'"name"\s*:\s*"([^"]+)"'), covered=_cover_node, has_places=True,
     ),
     Ecosystem(
         manifests=("go.mod",), marker=_ANY, suffixes=(".go",), runners=("go",),
-        name=re.compile(r"^module\s+(\S+)", re.M), covered=_cover_go, has_places=True,
+        name=compile_lazily(r"^module\s+(\S+)", re.M), covered=_cover_go, has_places=True,
     ),
     Ecosystem(
-        manifests=("pyproject.toml", "setup.py"), marker=re.compile(r"^\[project\]|^\[tool\.poetry\]|\bsetup\(", re.M),
+        manifests=("pyproject.toml", "setup.py"),
+        marker=compile_lazily(r"^\[project\]|^\[tool\.poetry\]|\bsetup\(", re.M),
         suffixes=(".py", ".pyi"), runners=("pytest",), name=_TOML_NAME, covered=_cover_unknown, has_places=True,
     ),
     Ecosystem(
         manifests=("pom.xml",), marker=_ANY, suffixes=(".java", ".kt", ".groovy", ".scala"), runners=("maven",),
-        name=re.compile(r"\A(?:.*?</parent>)?.*?<artifactId>\s*([^<\s]+)", re.DOTALL), covered=_cover_maven,
+        name=compile_lazily(r"\A(?:.*?</parent>)?.*?<artifactId>\s*([^<\s]+)", re.DOTALL), covered=_cover_maven,
     ),
     Ecosystem(
         manifests=("build.gradle", "build.gradle.kts"), marker=_ANY, suffixes=(".java", ".kt", ".groovy", ".scala"),
-        runners=("gradle",), name=re.compile(r"^rootProject\.name\s*=\s*[\"']([^\"']+)", re.M), covered=_cover_gradle,
+        runners=("gradle",), covered=_cover_gradle,
+        name=compile_lazily(r"^rootProject\.name\s*=\s*[\"']([^\"']+)", re.M),
     ),
 )  # fmt: skip

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from sandbox.lazy_pattern import compile_lazily
 
 if TYPE_CHECKING:
     from sandbox.fs.workspace_tree import Tree
@@ -21,7 +22,7 @@ MAX_ENTRIES = 20_000
 
 MAX_DEPTH = 6
 
-_TEST_FILE = re.compile(r"^(test_.*|.*_test|tests)\.py$")
+_TEST_FILE = compile_lazily(r"^(test_.*|.*_test|tests)\.py$")
 
 _NOT_OURS = frozenset(
     {"node_modules", "venv", "env", "build", "dist", "target", "vendor", "site-packages", "__pycache__"}

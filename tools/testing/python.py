@@ -7,12 +7,14 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.errors import UserError
 from sandbox.fs.private_files import create_private_folder
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.process.command import Command
 from tools.core.surroundings import Surroundings
 from tools.shell.environment import python_environment
@@ -36,7 +38,7 @@ PYTEST_CONFIG = {
 }
 """Configuration files of pytest, and the text that they must contain ("": any)."""
 
-_PYTEST_WAY = re.compile(r"^(?:async )?def test|^class Test\w*(?:\(\))?:|^(?:import|from) pytest\b", re.M)
+_PYTEST_WAY = compile_lazily(r"^(?:async )?def test|^class Test\w*(?:\(\))?:|^(?:import|from) pytest\b", re.M)
 """A test function, a test class without a base, or the use of pytest."""
 
 VENVS = (".venv", "venv", "env")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, Literal
 
+from sandbox.lazy_dataclass import dataclass
 from tools.core.text import clip, format_count, join_names
 
 Outcome = Literal["passed", "failed", "no-tests", "no-runner", "broken", "timeout", "unverified"]

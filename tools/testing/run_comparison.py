@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.text import join_names
 
 MOST_NAMED = 5
 """Lost tests that are named: the first show the kind of change."""
 
-_SUBTEST = re.compile(r" [(\[].*")
+_SUBTEST = compile_lazily(r" [(\[].*")
 """Suffix that unittest adds to the id of a test whose subtest failed."""
 
-_FIXTURE = re.compile(r"\.(?:setUp|tearDown)(?:Class|Module)$")
+_FIXTURE = compile_lazily(r"\.(?:setUp|tearDown)(?:Class|Module)$")
 """unittest's names of class and module fixtures, which are reported as failures but are not tests."""
 
 

@@ -6,9 +6,11 @@ import asyncio
 import re
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
 from tools.testing import build_trees, go_cargo, java, node, output_parsers, python
@@ -189,7 +191,7 @@ async def _launch_named_command(
     )
 
 
-_STARTS_PYTEST = re.compile(r"(python[\d.]*|uv|poetry|pdm|hatch|pipenv|rye|coverage|pytest|py\.test)")
+_STARTS_PYTEST = compile_lazily(r"(python[\d.]*|uv|poetry|pdm|hatch|pipenv|rye|coverage|pytest|py\.test)")
 """Programs after which the word pytest starts pytest with the arguments that follow."""
 
 
@@ -261,13 +263,15 @@ _GROUPS: Mapping[str, str] = {
 """Suite that a runner is for: runners of one suite are alternatives."""
 
 _STARTERS = {
-    "python": re.compile(r"\b(?:pytest|py\.test|unittest|tox|nox|python[\d.]*|manage\.py)\b|\$[({]PY\w*[)}]"),
-    "node": re.compile(r"\b(?:npm|npx|yarn|pnpm|bun|deno|node|jest|vitest|mocha)\b"),
-    "go": re.compile(r"\b(?:go|gotestsum)\b"),
-    "cargo": re.compile(r"\bcargo\b"),
-    "jvm": re.compile(r"\bmvnw?\b|\bgradlew?\b"),
-    "rspec": re.compile(r"\b(?:rspec|rake|bundle)\b"),
-    "whole": re.compile(r"\b(?:make|ctest)\b"),
+    "python": compile_lazily(
+        r"\b(?:pytest|py\.test|unittest|tox|nox|python[\d.]*|manage\.py)\b|\$[({]PY\w*[)}]"
+    ),
+    "node": compile_lazily(r"\b(?:npm|npx|yarn|pnpm|bun|deno|node|jest|vitest|mocha)\b"),
+    "go": compile_lazily(r"\b(?:go|gotestsum)\b"),
+    "cargo": compile_lazily(r"\bcargo\b"),
+    "jvm": compile_lazily(r"\bmvnw?\b|\bgradlew?\b"),
+    "rspec": compile_lazily(r"\b(?:rspec|rake|bundle)\b"),
+    "whole": compile_lazily(r"\b(?:make|ctest)\b"),
 }
 """Words in a command that starts the runner of a suite."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.testing.report import NOTHING, Findings, make_failure
 
 CUT_SHORT = "the test run ended before all tests had run"
@@ -320,7 +321,7 @@ FORMATS = (
     ),
 )  # fmt: skip
 
-NOTHING_RAN = re.compile(
+NOTHING_RAN = compile_lazily(
     r"^(?:No tests were found!!!|No tests executed!|No tests? (?:files? )?found\b.*|error: No test modules found"
     r"|No test files found, exiting.*"
     r"|Error: No tests found\b.*|\s*✘ No tests found in .*|No examples found\."

@@ -9,10 +9,11 @@ import ssl
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from patchwright.version import VERSION
+from sandbox.lazy_dataclass import dataclass
 from sandbox.network.hosts import is_public
 from sandbox.network.tls_context import create_tls_context
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from sandbox.lazy_dataclass import dataclass
 from tools.web.page_request import PageRequest, RequestFailed, name_host, parse_address
 from tools.web.web_settings import WebSettings
 

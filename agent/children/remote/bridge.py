@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agent.children.process import wire
 from agent.children.process.process_executor import PipeChannel
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 
 PROGRAM = (
     "import sys; sys.path[:] = sys.argv[1:]; from agent.children.remote.bridge_process import main; main()"

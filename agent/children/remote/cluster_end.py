@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from agent.cluster.node import HostSpec
 from agent.cluster.ray_cluster import RayCluster
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import write_private_file
+from sandbox.lazy_dataclass import dataclass
 
 _END_SECONDS = 60.0
 """For the nodes to remove the files of this session before they are left alone: see `ray_executor`."""

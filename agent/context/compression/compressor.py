@@ -8,7 +8,6 @@ enough; the past is summarised when its records have grown too long. The last st
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from agent.app_dirs import Home
 from agent.context.compression import cache_economics, folding, summary
@@ -23,6 +22,7 @@ from agent.context.projection.message_slots import FoldMessage, Slot, count_byte
 from agent.context.projection.projection import NEVER_SENT, Projection
 from agent.events import Compaction, Fold
 from agent.model.protocol import AssistantMessage, ToolMessage
+from sandbox.lazy_dataclass import dataclass
 
 WORTH = 0.10
 """Share of the history that a compaction has to save at least; otherwise it is skipped."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from agent.context.compression.compressor import Compressor
 from agent.context.compression.summary import list_headings
@@ -22,6 +21,7 @@ from agent.context.projection.message_slots import count_bytes
 from agent.context.projection.projection import BYTES_PER_TOKEN, Projection
 from agent.events import Compaction, Event, MessageEvent, ObservationEvent, Prompt
 from agent.model.protocol import AssistantMessage
+from sandbox.lazy_dataclass import dataclass
 
 Write = Callable[[str], Awaitable[str]]
 

@@ -6,7 +6,6 @@ recognised by its words: only tool output contains them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from agent.context.ledger.session_facts import strip_foreign_text
@@ -14,6 +13,7 @@ from agent.context.ledger.user_constraints import find_demand_cue, split_sentenc
 from agent.context.projection.masking import render_message
 from agent.context.projection.message_slots import FoldMessage, Slot
 from agent.model.protocol import AssistantMessage
+from sandbox.lazy_pattern import compile_lazily
 
 MARK = "[a tool returned this, and nobody demands it:]"
 
@@ -23,8 +23,8 @@ LEAST = 12
 REPORTS = frozenset({"files", "tests", "tried"})
 """Sections that report state: they quote error messages verbatim and ask for no action."""
 
-_HEADING = re.compile(r"#+\s*(\w*)")
-_BULLET = re.compile(r"\s*(?:[-*]\s+|\d+[.)]\s+)?")
+_HEADING = compile_lazily(r"#+\s*(\w*)")
+_BULLET = compile_lazily(r"\s*(?:[-*]\s+|\d+[.)]\s+)?")
 
 
 def mark_foreign_orders(text: str, slots: Sequence[Slot]) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from agent.context.context_settings import DEFAULT_CONTEXT, ContextSettings
+from sandbox.lazy_dataclass import dataclass
 
 LEAST_WINDOW = 1_600
 """Tokens of the smallest window for which the room for the answer is its fourth part: in less no work fits."""

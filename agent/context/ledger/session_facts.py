@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent.context.ledger.user_constraints import find_demand_cue, split_sentences
 from agent.context.projection import references
 from agent.context.projection.masking import list_changed_paths
 from agent.events import Compaction, Event, MessageEvent, ObservationEvent, PlanEvent, Prompt, Steer
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.sanitize import sanitize_text
 from tools.core.untrusted_output import remove_foreign_text
 
@@ -24,13 +26,13 @@ MAX_FILES = 300
 MAX_KEPT = 30
 """Decisions, failures and commits that are kept: the latest."""
 
-_DECISION = re.compile(
+_DECISION = compile_lazily(
     r"\b(?:because|instead of|rather than|decided|decision|so I(?:'ll| will)|I(?:'ll| will) (?:use|keep|go with)"
     r"|the (?:cause|reason|root cause|fix) is)\b",
     re.IGNORECASE,
 )
-_FOREIGN_LINE = re.compile(r"^\s*\|.*$|^\s*>.*$|^```.*?^```\s*$", re.MULTILINE | re.DOTALL)
-_OUR_NOTE = re.compile(r"\A\[I have .*?\]\n\n", re.DOTALL)
+_FOREIGN_LINE = compile_lazily(r"^\s*\|.*$|^\s*>.*$|^```.*?^```\s*$", re.MULTILINE | re.DOTALL)
+_OUR_NOTE = compile_lazily(r"\A\[I have .*?\]\n\n", re.DOTALL)
 
 
 @dataclass(slots=True)

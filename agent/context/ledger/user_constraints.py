@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
+from sandbox.lazy_pattern import compile_lazily
+
 CUES: Mapping[str, str] = {
     "English": r"must|never|always|do not|don't|doesn't|should not|shouldn't|may not|cannot|can't|only|without"
     r"|no longer|keep|avoid|leave|make sure|ensure|important|require[sd]?|at most|at least|not allowed|prefer"
@@ -44,12 +46,12 @@ WITHIN: Mapping[str, str] = {
 }
 """Cues matched within words, or in scripts without spaces."""
 
-_DEMAND = re.compile(
+_DEMAND = compile_lazily(
     rf"\b(?:{'|'.join(CUES.values())})\b|{'|'.join(WITHIN.values())}",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
-_DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_SENTENCE = compile_lazily(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
+_DENSE = compile_lazily(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 SHORTEST, SHORTEST_DENSE = 8, 4
 """Minimum characters of a sentence; fewer in scripts where one character is a syllable or a word."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from agent.context.compression.window_overflow import compute_output_limit
 from agent.model.protocol import UNPAID, ToolSpec
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 ProfileName = Literal["generic", "small", "tiny"]
 
@@ -28,10 +29,10 @@ OUTPUT_SHARE = 10
 CHARACTERS_PER_TOKEN = 3.2
 """Of code and JSON."""
 
-_WEAK = re.compile(r"(?<![0-9a-z.])(?:[0-3](?:\.[0-9]+)?b|[1-9][0-9]{1,2}m)\b")
+_WEAK = compile_lazily(r"(?<![0-9a-z.])(?:[0-3](?:\.[0-9]+)?b|[1-9][0-9]{1,2}m)\b")
 """Names of models with less than four billion parameters."""
 
-_WEAKEST = re.compile(r"(?<![0-9a-z.])(?:0?\.[0-9]+b|[1-9][0-9]{1,2}m)\b")
+_WEAKEST = compile_lazily(r"(?<![0-9a-z.])(?:0?\.[0-9]+b|[1-9][0-9]{1,2}m)\b")
 """Names of models with less than one billion parameters."""
 
 

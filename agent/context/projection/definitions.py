@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 LONGEST_LIST = 40
 """Lines of an import or a signature that are followed to its closing bracket."""
 
 _KINDS = "def|class|func|function|fn|struct|enum|trait|interface|impl|type|module|mod|namespace|package"
-_HEADING = re.compile(
+_HEADING = compile_lazily(
     r"\s*(?:(?:async |export |default |pub(?:\([a-z]+\))? |public |private |protected |static |abstract |final )*"
     rf"(?:(?:{_KINDS})\s+\w|func\s+\()|@\w)"
 )
-_NAME = re.compile(rf"\b(?:{_KINDS})\s+(?:\([^)]*\)\s*)?(\w+)")
-_CLASS = re.compile(r"[\w\s()]*\b(?:class|struct|enum|trait|interface|impl|module|mod|namespace)\s")
-_LISTED = re.compile(r"\s*(?:from\s|import\s|use\s|export\s|@\w|const\s.*\brequire\b)")
+_NAME = compile_lazily(rf"\b(?:{_KINDS})\s+(?:\([^)]*\)\s*)?(\w+)")
+_CLASS = compile_lazily(r"[\w\s()]*\b(?:class|struct|enum|trait|interface|impl|module|mod|namespace)\s")
+_LISTED = compile_lazily(r"\s*(?:from\s|import\s|use\s|export\s|@\w|const\s.*\brequire\b)")
 _OPEN, _CLOSED = "([{", ")]}"
 
 

@@ -7,9 +7,10 @@ under a guideline; this is the part of it that needs no model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.context.projection import references
+from sandbox.lazy_dataclass import dataclass
 
 MAX_DEFINITIONS = 12
 MAX_ERRORS = 6

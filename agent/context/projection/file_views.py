@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +20,8 @@ from agent.context.projection.definitions import (
     measure_indent,
 )
 from agent.context.projection.focus import Points
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 MIN_VIEW = 30
 """Numbered lines from which a view is worth shortening."""
@@ -53,15 +54,15 @@ PROSE = (".md", ".rst", ".txt", ".adoc", ".html")
 """Suffixes of files without comments, whose headings do not summarise the text below them."""
 
 _NOTHING = Points()
-_NUMBERED = re.compile(r"\s*(\d+)(?:[:|\t]|→)(.*)", re.DOTALL)
-_QUOTES = re.compile(r"[rRbBuUfF]{0,2}(\"\"\"|''')")
-_STATEMENT = re.compile(
+_NUMBERED = compile_lazily(r"\s*(\d+)(?:[:|\t]|→)(.*)", re.DOTALL)
+_QUOTES = compile_lazily(r"[rRbBuUfF]{0,2}(\"\"\"|''')")
+_STATEMENT = compile_lazily(
     r"\s*(?:def |class |return\b|raise |import |from \S+ import |@\w|try:|else:|(?:if|for|while|with|elif) .*:$"
     r"|self\.\w+ ?=|[\w.]+ = )"
 )
-_COMMENT = re.compile(r"\s*(?:#(?=[\s#]|$)|//|/\*|--\s)")
-_BLOCK_COMMENT = re.compile(r"\s*/\*")
-_IN_BLOCK = re.compile(r"\s*\*")
+_COMMENT = compile_lazily(r"\s*(?:#(?=[\s#]|$)|//|/\*|--\s)")
+_BLOCK_COMMENT = compile_lazily(r"\s*/\*")
+_IN_BLOCK = compile_lazily(r"\s*\*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,17 @@ alone, in order, so that the same messages give the same views.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
 from agent.context.projection import references
 from agent.context.projection.message_slots import NoteMessage
 from agent.model.protocol import AssistantMessage, Message, UserMessage
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.action import Action
 
 STEPS = 4
@@ -27,10 +28,12 @@ MAX_POINTS = 200
 MAX_HITS = 20
 """Hits of a search that count; a search with more has not found the place yet."""
 
-_CODE = re.compile(
+_CODE = compile_lazily(
     r"(?:\.|::|`|\b(?:def|class|func|fn|struct|function) )([A-Za-z_]\w{2,59})|\b([A-Za-z_]\w{2,59})(?=[(`])"
 )
-_PLACE = re.compile(r"File \"([^\"\n]+)\", line (\d+)|(?<![\w./-])((?:[\w.+-]*/)*[\w.+-]+\.\w{1,5}):(\d+)\b")
+_PLACE = compile_lazily(
+    r"File \"([^\"\n]+)\", line (\d+)|(?<![\w./-])((?:[\w.+-]*/)*[\w.+-]+\.\w{1,5}):(\d+)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)

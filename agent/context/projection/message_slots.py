@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agent.model.protocol import AssistantMessage, Message, UserMessage
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True, eq=False)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agent.context.context_settings import Outputs
@@ -19,6 +18,7 @@ from agent.context.projection.file_views import Line, find_elidable_lines, group
 from agent.context.projection.focus import Focus
 from agent.context.projection.repeated_lines import LEAST, Reference, VisibleLines
 from agent.model.protocol import AssistantMessage, Message, ToolMessage
+from sandbox.lazy_dataclass import dataclass
 from tools.core.action import Action
 
 NEVER = frozenset({"recall"})

@@ -9,20 +9,22 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-_WORD = re.compile(r"[A-Za-z_]\w{3,59}")
-_LIKE_CODE = re.compile(
+from sandbox.lazy_pattern import compile_lazily
+
+_WORD = compile_lazily(r"[A-Za-z_]\w{3,59}")
+_LIKE_CODE = compile_lazily(
     r"[a-z0-9]_+[A-Za-z0-9]|[A-Z]_[A-Z0-9]|[a-z][A-Z\d]|^_|_$|^[A-Z][a-z]+[A-Z]|^[A-Z]{4,}$"
 )
-_PATH = re.compile(
+_PATH = compile_lazily(
     r"(?<![\w/.-])(?:[\w.+-]*/)*[\w.+-]+\.(?:py|pyi|pyx|c|h|cc|cpp|hpp|cs|go|rs|java|kt|js|jsx|ts|tsx|vue|rb|php|sh"
     r"|sql|html|css|scss|md|rst|txt|toml|cfg|ini|json|ya?ml|xml|lock|ipynb)(?![\w-])"
 )
-_DEFINED = re.compile(
+_DEFINED = compile_lazily(
     r"^(?:\s*\d+[:\t|]\s*)?\s*((?:export |pub |async |static |public |private )*"
     r"(?:def|class|func|function|fn|struct|enum|trait|interface|impl|type|module)\s+\w[^\n]{0,90})",
     re.MULTILINE,
 )
-_ERROR = re.compile(
+_ERROR = compile_lazily(
     r"^[^\n]{0,200}?(?:\b\w*(?:Error|Exception|Warning|Failure)\b(?::|\()|^E  |\bFAILED\b"
     r"|\berror(?:\[\w+\])?:|\bpanicked at\b)[^\n]{0,160}",
     re.MULTILINE,

@@ -7,9 +7,10 @@ test fails as before. Lines are compared without their numbers, so that lines mo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.context.projection.file_views import Line
+from sandbox.lazy_dataclass import dataclass
 
 LEAST = 20
 """Bytes that a reference has to save."""

@@ -12,7 +12,6 @@ import stat
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from agent.context.projection.projection import NEVER_SENT, Projection
 from agent.events import Compaction, Event, Rewind, SessionStart
 from agent.session.branch_history import History
 from patchwright.version import VERSION
+from sandbox.lazy_dataclass import dataclass
 
 NAME = "checkpoint.json"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
@@ -13,6 +12,7 @@ from agent.evaluation.statistics.detectable import compute_detectable_difference
 from agent.evaluation.statistics.intervals import Interval, compute_bootstrap_interval
 from agent.evaluation.statistics.paired_tests import compute_mcnemar_p, compute_permutation_p
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 
 Verdict = Literal["better", "worse", "no difference shown"]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agent.evaluation.analysis.comparison import LEVEL, Comparison, compare_results
 from agent.evaluation.analysis.run_summary import count_solved, group_by_task
 from agent.evaluation.runs.trial_result import TrialResult
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from agent.evaluation.runs.result_store import ResultStore, RunRecord, Spending,
 from agent.evaluation.runs.trial_result import TrialResult, decode_result
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import SOURCE, read_regular_file
+from sandbox.lazy_dataclass import dataclass
 
 FORMAT = 1
 """Of the JSON report; a reader refuses a higher one."""

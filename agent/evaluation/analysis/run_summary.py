@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
 
@@ -20,6 +19,7 @@ from agent.evaluation.statistics.pass_rates import (
     average_pass_hat_k,
     compute_cost_of_pass,
 )
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import asyncio
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from agent.evaluation.runs.trial_spending import decode_spending
 from agent.events import UsageRecord
 from agent.session.received_sessions import take_sessions
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 
 _LOOK_SECONDS = 1.0
 """Between two looks at the nodes of the cluster."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from agent.evaluation.suites.source_folder import GitHistory
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
-SAYS_FIX = re.compile(
+SAYS_FIX = compile_lazily(
     r"\b(fix\w*|bug\w*|regression|crash\w*|wrong\w*|incorrect\w*|correct\w*|broken|fail\w*|issue|closes?|resolves?)\b",
     re.IGNORECASE,
 )
@@ -31,7 +32,7 @@ LANGUAGES = {
     ".c": "c", ".cc": "cpp", ".cpp": "cpp", ".cxx": "cpp", ".kt": "kotlin",
 }  # fmt: skip
 
-_TEST_PATH = re.compile(
+_TEST_PATH = compile_lazily(
     r"(^|/)(tests?|testing|__tests__|spec|specs)/|(^|/)(test_[^/]*|tests?|conftest)\.py$|[._-](test|tests|spec)\.\w+$"
     r"|_test\.\w+$|(^|/)src/test/|Tests?\.(java|kt|cs)$"
 )

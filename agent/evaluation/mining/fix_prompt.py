@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 
 from agent.evaluation.mining.fix_commits import FixCommit
+from sandbox.lazy_pattern import compile_lazily
 
-_TRAILER = re.compile(
+_TRAILER = compile_lazily(
     r"^(signed-off-by|co-authored-by|reviewed-by|acked-by|tested-by|reported-by|cc|change-id|cherry.picked).*$",
     re.IGNORECASE | re.MULTILINE,
 )
-_REFERENCE = re.compile(
+_REFERENCE = compile_lazily(
     r"\s*[(\[]?\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?|see|pr|issue)?:?\s*(?:#\d+|gh-\d+|https?://\S+)[)\]]?",
     re.IGNORECASE,
 )
-_HOW = re.compile(
+_HOW = compile_lazily(
     r"\b(by \w+ing|instead|using|use|replac\w+|renam\w+|mov\w+|add(?:s|ed|ing)?|remov\w+|chang\w+)\b",
     re.IGNORECASE,
 )
-_CODE = re.compile(r"```.*?```|^(?: {4}|\t).*$|^[-+@].*$", re.DOTALL | re.MULTILINE)
+_CODE = compile_lazily(r"```.*?```|^(?: {4}|\t).*$|^[-+@].*$", re.DOTALL | re.MULTILINE)
 
 LONGEST = 1200
 """Characters of a message's body that are kept."""

@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from itertools import islice, zip_longest
 from pathlib import Path, PurePosixPath
@@ -44,6 +44,7 @@ from sandbox.errors import Fault as FaultKind
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SOURCE
 from sandbox.fs.untrusted_file import read_workspace_file, read_workspace_text
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from sandbox.access_settings import AccessSettings

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ from agent.evaluation.tasks.task_file import BaseFiles, SuiteFile, TaskFile, Tas
 from agent.evaluation.tasks.task_folder import BASE_PATCH_FILE, TASK_FILE
 from agent.evaluation.tasks.task_writer import TaskDraft, create_suite_folder, write_suite_file, write_task
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from sandbox.access_settings import AccessSettings

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from random import Random
 
+from sandbox.lazy_pattern import compile_lazily
+
 WORDS: Mapping[str, Sequence[str]] = {
     "fault": ("bug", "defect", "mistake"),
     "bug": ("fault", "defect", "problem"),
@@ -44,7 +46,7 @@ OPENINGS = (
 )
 CLOSINGS = ("", "\n\nThanks a lot!", "\n\nNo rush, but it has to be right.", "\n\nTell me when it is done.")
 
-_KEPT = re.compile(
+_KEPT = compile_lazily(
     r"```.*?```|`[^`]*`|\"[^\"]*\"|'[^']*'|^(?:[ ]{4}|\t|[-*>#|]).*$|\S*[/_.]\w\S*", re.DOTALL | re.MULTILINE
 )
 

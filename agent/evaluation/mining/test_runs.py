@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,8 @@ from agent.evaluation.suites.source_folder import GitHistory
 from agent.evaluation.tasks.folder_files import write_contents
 from sandbox.fs.regular_file import SOURCE
 from sandbox.fs.untrusted_file import read_workspace_file
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.secrets.pattern_search import find_known_secrets
 from tools.testing.python import VENVS
 
@@ -35,13 +36,13 @@ _ASIDE = frozenset(
     (*VENVS, "node_modules", "build", "dist", "target", "site-packages", "__pycache__", "vendor")
 )
 
-_PRIVATE_NAME = re.compile(
+_PRIVATE_NAME = compile_lazily(
     r"(^|[_.-])(local|dev|prod|settings?|conf|config|secrets?|credentials?|keys?|tokens?|passwords?|private|env)[_.-]",
     re.IGNORECASE,
 )
 """Names of files that hold a machine's settings, unless their head says that a program wrote them."""
 
-_GENERATED = re.compile(r"generated|do not edit", re.IGNORECASE)
+_GENERATED = compile_lazily(r"generated|do not edit", re.IGNORECASE)
 _HEAD = 500
 
 

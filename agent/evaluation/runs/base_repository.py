@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 from contextlib import suppress
@@ -16,8 +15,9 @@ from sandbox.fs.regular_file import SOURCE
 from sandbox.fs.repository import find_git_folders
 from sandbox.fs.untrusted_file import read_workspace_file
 from sandbox.helpers.git_runner import NO_USER_SETTINGS, GitRunner, strip_git_variables
+from sandbox.lazy_pattern import compile_lazily
 
-_NO_VARIABLE = re.compile("")
+_NO_VARIABLE = compile_lazily("")
 
 _DATE = "2001-01-01T00:00:00Z"
 """Of the base's commit: the same files have the same commit id in every trial."""

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from agent.evaluation.runs.trial_result import LARGEST, TrialResult, decode_resu
 from sandbox.errors import Fault, UserError, translate_write_errors
 from sandbox.fs.private_files import create_private_folder, write_private_file
 from sandbox.fs.regular_file import SOURCE, read_regular_file
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

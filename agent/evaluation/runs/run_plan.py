@@ -6,7 +6,7 @@ import hashlib
 import os
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from agent.evaluation.runs.variant import (
 from agent.evaluation.tasks.task_folder import Task
 from agent.model_selection import ModelSelection
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

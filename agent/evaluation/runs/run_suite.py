@@ -8,7 +8,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from math import ceil, inf
 
@@ -21,6 +21,7 @@ from agent.evaluation.runs.trial_result import TrialResult
 from agent.evaluation.runs.trial_spending import TrialSpending, UserUsage
 from agent.evaluation.runs.variant import RunFolders
 from agent.events import UsageRecord
+from sandbox.lazy_dataclass import dataclass
 
 ATTEMPTS = 3
 """Starts of a trial whose worker dies; then the trial itself is to blame, and its result says so."""

@@ -10,7 +10,6 @@ import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.app_dirs import Home
@@ -20,6 +19,7 @@ from sandbox.access_settings import AccessSettings
 from sandbox.errors import UserError
 from sandbox.fs.private_files import create_private_folder, write_private_file
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
+from sandbox.lazy_dataclass import dataclass
 
 REPEATS = 3
 """Runs of each case: a checker that fails one time in three shows it with a probability of 70 %."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
@@ -34,6 +34,7 @@ from agent.team.attach import attach_person, attach_team
 from agent.turn.runtime import Runtime
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import UnsafeFileError
+from sandbox.lazy_dataclass import dataclass
 
 OnSpend = Callable[[UsageRecord], None]
 OnPart = Callable[[float], None]

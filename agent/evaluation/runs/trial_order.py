@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from agent.app_dirs import Home
 from agent.evaluation.runs.variant import RunFolders
 from agent.session_settings import SessionSettings
+from sandbox.lazy_dataclass import dataclass
 
 MOST_QUEUED = 3600.0
 """Seconds of all waits for a rate limit in one trial. Beyond them it ends, and says nothing about the agent."""

@@ -8,7 +8,6 @@ import re
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,8 @@ from agent.evaluation.tasks.task_folder import Task
 from sandbox.access_settings import AccessSettings
 from sandbox.fs.private_files import create_private_folder, write_private_file
 from sandbox.fs.untrusted_file import read_workspace_file
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.decision import Mode
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 WORK = "work"
 """Name of the folder that the agent works in: it says nothing about the task."""
 
-_SCORE = re.compile(r"^score:\s*([01](?:\.\d+)?)\s*$", re.MULTILINE)
+_SCORE = compile_lazily(r"^score:\s*([01](?:\.\d+)?)\s*$", re.MULTILINE)
 _MOST_CREDIT = 0.99
 """Of a trial that is not solved."""
 

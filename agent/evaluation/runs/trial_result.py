@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from typing import Any, Literal, get_args
+
+from sandbox.lazy_dataclass import dataclass
 
 FailureClass = Literal[
     "",

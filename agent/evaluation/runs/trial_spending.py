@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.budget.limits import Limit, MaxCost, Tally
 from agent.children.process import wire
 from agent.events import UsageRecord
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(kw_only=True)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from agent.app_dirs import Home
@@ -15,6 +15,7 @@ from agent.model_selection import ModelSelection
 from agent.session_settings import SessionSettings
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import SOURCE, read_regular_file
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Approval
 
 SCRIPTED = "scripted:"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha1
 from pathlib import Path
 from typing import Literal
@@ -13,6 +13,7 @@ from agent.evaluation.suites.file_patch import render_patch
 from agent.evaluation.tasks.task_file import BaseFiles, TaskFile, TaskLimits
 from agent.evaluation.tasks.task_writer import TaskDraft
 from sandbox.access_settings import AccessSettings
+from sandbox.lazy_dataclass import dataclass
 
 HalfName = Literal["development", "test"]
 

@@ -12,10 +12,11 @@ from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import SOURCE
 from sandbox.fs.untrusted_file import read_workspace_file
 from sandbox.helpers.git_runner import NO_USER_SETTINGS, GitRunner, strip_git_variables
+from sandbox.lazy_pattern import compile_lazily
 
-_GIT_HEAD = re.compile(rb"^diff --git a/(.+?) b/(.+)$", re.M)
-_OLD, _NEW = re.compile(rb"^--- a/([^\t\n]+)", re.M), re.compile(rb"^\+\+\+ b/([^\t\n]+)", re.M)
-_START = re.compile(rb"^(?:diff --git .*|--- (?:a/|/dev/null).*\n\+\+\+ (?:b/|/dev/null).*)$", re.M)
+_GIT_HEAD = compile_lazily(rb"^diff --git a/(.+?) b/(.+)$", re.M)
+_OLD, _NEW = compile_lazily(rb"^--- a/([^\t\n]+)", re.M), compile_lazily(rb"^\+\+\+ b/([^\t\n]+)", re.M)
+_START = compile_lazily(rb"^(?:diff --git .*|--- (?:a/|/dev/null).*\n\+\+\+ (?:b/|/dev/null).*)$", re.M)
 
 
 def split_patch(patch: bytes) -> dict[str, bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from agent.evaluation.suites.built_task import BuildRequest, BuiltTask, HalfName
@@ -16,6 +16,7 @@ from agent.evaluation.tasks.task_folder import TASK_FILE
 from agent.evaluation.tasks.task_writer import TaskDraft, write_suite_file, write_task
 from sandbox.access_settings import AccessSettings
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,12 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import SOURCE, read_entry
+from sandbox.lazy_dataclass import dataclass
 
 MOST_FILES = 100_000
 """Files of one folder: more than any repository that is a task without being a bundle."""

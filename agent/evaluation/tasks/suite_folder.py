@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from agent.evaluation.tasks.task_folder import TASK_FILE, Task, load_task, parse
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import SETTINGS
 from sandbox.fs.untrusted_file import read_workspace_file
+from sandbox.lazy_dataclass import dataclass
 
 SUITE_FILE = "suite.toml"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,6 +14,7 @@ from agent.evaluation.tasks.task_file import TaskFile
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import SETTINGS, SOURCE
 from sandbox.fs.untrusted_file import read_workspace_file
+from sandbox.lazy_dataclass import dataclass
 
 TASK_FILE = "task.toml"
 PROMPT_FILE = "prompt.md"

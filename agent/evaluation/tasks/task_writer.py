@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agent.evaluation.tasks.folder_files import list_folder_files, write_contents, write_files
@@ -20,6 +20,7 @@ from agent.evaluation.tasks.task_folder import (
     load_task,
 )
 from sandbox.errors import Fault, UserError, translate_write_errors
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from agent.app_dirs import Home
@@ -17,6 +17,7 @@ from agent.extension.project_trust import describe_untrusted, is_trusted
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
 from sandbox.fs.untrusted_file import read_workspace_file
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.trust import Definition
 from sandbox.sanitize import quote_name
 from tools.core.text import SHOWN_COMMAND, clip, format_size

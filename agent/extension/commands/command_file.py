@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
 from agent.extension.front_matter import (
     BadFrontMatter,
     read_flag_field,
@@ -13,8 +10,10 @@ from agent.extension.front_matter import (
     split_front_matter,
 )
 from agent.extension.plugins.plugin_store import Plugin
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
-SHELL = re.compile(r"(?<![^\s(])!`([^`\n]+)`")
+SHELL = compile_lazily(r"(?<![^\s(])!`([^`\n]+)`")
 """A command line whose output becomes part of the prompt."""
 
 
@@ -46,7 +45,7 @@ class PromptCommand:
     plugin: Plugin | None = None
 
 
-_NAME = re.compile(r"[\w.-]+(?::[\w.-]+)*")
+_NAME = compile_lazily(r"[\w.-]+(?::[\w.-]+)*")
 
 
 def parse_command_file(text: str, source: str, name: str, *, is_project: bool) -> PromptCommand:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.app_dirs import Home
 from agent.extension.commands.command_catalog import load_commands
@@ -17,6 +17,8 @@ from agent.extension.commands.command_folders import has_commands
 from agent.extension.plugins.plugin_copies import expand_root
 from agent.extension.skills.skill_folders import make_copies_folder
 from agent.turn.runtime import Runtime
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.action import Observation
 from tools.core.untrusted_output import enclose_in_tag
 
@@ -29,9 +31,9 @@ MOST_FILES = 10
 _PIPED = "\n\n<stdin>"
 """Separator before text that was piped into `patchwright run`."""
 
-_ARGUMENT = re.compile(r"\$(?:ARGUMENTS\b|([1-9])(?!\d))")
-_QUOTED_ARGUMENT = re.compile(r'"\$(?:ARGUMENTS\b|([1-9]))"|' + _ARGUMENT.pattern)
-_FILE = re.compile(r"(?<![\w@`/])@((?:\./|\.\./)?[\w$][\w$./-]*[\w$/-])")
+_ARGUMENT = compile_lazily(r"\$(?:ARGUMENTS\b|([1-9])(?!\d))")
+_QUOTED_ARGUMENT = compile_lazily(r'"\$(?:ARGUMENTS\b|([1-9]))"|' + _ARGUMENT.pattern)
+_FILE = compile_lazily(r"(?<![\w@`/])@((?:\./|\.\./)?[\w$][\w$./-]*[\w$/-])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

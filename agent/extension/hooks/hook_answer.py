@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from agent.extension.hooks.hook_definition import HookDefinition
+from sandbox.lazy_dataclass import dataclass
 
 BLOCKED = 2
 """Exit code by which a hook forbids."""

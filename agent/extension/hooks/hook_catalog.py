@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.app_dirs import Home
@@ -17,6 +16,7 @@ from agent.extension.project_trust import describe_untrusted, has_trust, is_trus
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
 from sandbox.fs.untrusted_file import read_workspace_file
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.trust import Definition
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 EVENTS = (
     "SessionStart",
@@ -114,12 +117,12 @@ class HookDefinition:
         return True
 
 
-CONDITION = re.compile(r"([A-Za-z_][\w-]*)(?:\((.*)\))?", re.DOTALL)
+CONDITION = compile_lazily(r"([A-Za-z_][\w-]*)(?:\((.*)\))?", re.DOTALL)
 """A tool, with words of its arguments in parentheses."""
 
-_CLASSES = re.compile(r"\[[^]]*\]|\{[^}]*\}")
-_SEPARATORS = re.compile(r"[\s*?/~:]+|\.+/")
-_PLAIN = re.compile(r"[\w|, -]+")
+_CLASSES = compile_lazily(r"\[[^]]*\]|\{[^}]*\}")
+_SEPARATORS = compile_lazily(r"[\s*?/~:]+|\.+/")
+_PLAIN = compile_lazily(r"[\w|, -]+")
 
 
 def matches_name(matcher: str, names: Sequence[str]) -> bool:

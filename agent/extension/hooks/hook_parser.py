@@ -22,6 +22,7 @@ from agent.extension.hooks.hook_definition import (
     HookDefinition,
     HookKind,
 )
+from sandbox.lazy_pattern import compile_lazily
 
 _REMARKS = frozenset(("statusMessage", "description", "name", "id", "comment", "_comment", "$comment", "//"))
 """Fields that change nothing of what a hook does."""
@@ -35,7 +36,7 @@ _FIELDS: Mapping[str, frozenset[str]] = {
 """Fields of each kind of hook: https://code.claude.com/docs/en/hooks, 2026-11. `once` is for skills: a hook of a
 session runs each time. `model`: the fast one is asked."""
 
-_SEVERAL = re.compile(r"\)\s*(?:\|+|&+|[,;]|or|and)?\s*\w+\(")
+_SEVERAL = compile_lazily(r"\)\s*(?:\|+|&+|[,;]|or|and)?\s*\w+\(")
 """Between two tools of a condition: each hook has one."""
 
 _GROUP = frozenset(("matcher", "hooks"))

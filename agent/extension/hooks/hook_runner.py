@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from agent.extension.hooks.hook_definition import HookDefinition
 from agent.extension.plugins.plugin_store import build_variables, create_state_folder, find_plugin
 from agent.turn.runtime import Runtime
 from sandbox.errors import UserError
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.decision import Mode
 from sandbox.process.command import Command, Sandbox
 from sandbox.process.output_capture import HEAD
@@ -28,7 +28,7 @@ from sandbox.secrets.child_environment import redact
 
 _JUDGE = """A hook of a coding agent asks you. Answer with JSON alone: {"ok": true} or {"ok": false, "reason": "…"}."""
 
-_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_VARIABLE = compile_lazily(r"\$(?:\{(\w+)\}|(\w+))")
 _PLACEHOLDERS = (
     *("CLAUDE_PROJECT_DIR", "PATCHWRIGHT_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA"),
     *("PLUGIN_ROOT", "PLUGIN_DATA"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
@@ -20,6 +20,7 @@ from agent.extension.hooks.hook_input import (
 )
 from agent.extension.hooks.hook_runner import run_hook
 from agent.turn.runtime import Runtime
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Decision
 from sandbox.policy.effects import Effect
 from tools.core.action import Action, Observation

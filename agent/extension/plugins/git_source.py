@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from agent.app_dirs import Home, make_private_folder
 from agent.extension.plugins.source_tree import SourceEntry, SourceTree, open_folder
 from sandbox.errors import Fault, UserError
 from sandbox.helpers.git_runner import GitRunner, strip_git_variables
+from sandbox.lazy_pattern import compile_lazily
 
 TIMEOUT = 300.0
 """Seconds for the transfer of one commit."""
@@ -20,11 +20,11 @@ PROTOCOLS: Mapping[str, str] = {"https": "https", "ssh": "ssh", "git+ssh": "ssh"
 """Schemes of addresses, and git's name of the protocol. Plain http and git can be changed on the way; others run
 programs."""
 
-_ADDRESS = re.compile(
+_ADDRESS = compile_lazily(
     r"(?P<scheme>[a-z][a-z0-9+.-]*)://\S+|[\w.-]+@[\w.-]+:[^\s:]\S*|(?P<helper>[\w-]+)::\S*"
 )
-_REFERENCE = re.compile(r"(?!-)(?!.*\.\.)[\w./+@-]{1,200}")
-_COMMIT = re.compile(r"[0-9a-f]{40}")
+_REFERENCE = compile_lazily(r"(?!-)(?!.*\.\.)[\w./+@-]{1,200}")
+_COMMIT = compile_lazily(r"[0-9a-f]{40}")
 
 
 def is_address(source: str) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from agent.extension.plugins.plugin_manifest import MARKETPLACE, NEUTRAL, VENDOR, read_table
 from agent.extension.plugins.source_tree import SourceEntry, SourceTree
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from tools.core.text import join_names
 
 MOST_NAMED = 30

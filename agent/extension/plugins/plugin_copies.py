@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import time
 from contextlib import suppress
@@ -12,6 +11,7 @@ from pathlib import Path
 from agent.extension.plugins.plugin_store import Plugin
 from sandbox.errors import translate_write_errors
 from sandbox.fs.private_files import create_private_folder
+from sandbox.lazy_pattern import compile_lazily
 
 _FOLDER = ".plugins"
 """Folder of the copies, beside those of skills, whose names do not begin so."""
@@ -19,7 +19,7 @@ _FOLDER = ".plugins"
 _LASTS = 2 * 86_400.0
 """Seconds after which the copies of another session are removed; one that still needs them makes them anew."""
 
-_ROOT = re.compile(r"\$\{(?:CLAUDE_)?PLUGIN_ROOT\}")
+_ROOT = compile_lazily(r"\$\{(?:CLAUDE_)?PLUGIN_ROOT\}")
 
 
 def place_plugin(plugin: Plugin, copies: Path) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.app_dirs import Home
@@ -25,6 +24,7 @@ from agent.extension.plugins.source_tree import SourceTree, compute_tree_digest
 from sandbox.errors import Fault, UserError, translate_write_errors
 from sandbox.fs.private_files import create_private_folder, write_private_file
 from sandbox.fs.regular_file import SOURCE, read_regular_file
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,15 +7,15 @@ more places, or a marketplace's entry in its stead.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
 from agent.extension.plugins.source_tree import SourceTree
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import SETTINGS
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 NEUTRAL, VENDOR, MARKETPLACE = "plugin.json", ".claude-plugin/plugin.json", ".claude-plugin/marketplace.json"
 
@@ -29,8 +29,8 @@ _FIELDS: Mapping[str, type] = {
 }
 """Fields of Agent Plugins 1.0.0, section 5.2, and their types."""
 
-_NEUTRAL_NAME = re.compile(r"(?!.*(?:--|\.\.))[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?")
-_VENDOR_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
+_NEUTRAL_NAME = compile_lazily(r"(?!.*(?:--|\.\.))[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?")
+_VENDOR_NAME = compile_lazily(r"[a-z0-9][a-z0-9_.-]{0,63}")
 
 _PLACES: Mapping[str, tuple[str, ...]] = {
     "skills": ("skills",),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.extension.commands.command_file import SHELL, BadCommandFile, parse_command_file
@@ -20,6 +19,7 @@ from agent.team.definitions.agent_file import BadAgentFile, parse_agent_file
 from agent.team.definitions.builtin_agents import OWN_TOOLS
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
+from sandbox.lazy_dataclass import dataclass
 from tools.builtin_tools import NAMES
 from tools.core.text import SHOWN_COMMAND, clip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from agent.extension.plugins.plugin_manifest import SCHEMA
 from agent.extension.plugins.plugin_store import Plugin, build_variables, create_state_folder, list_plugins
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.process.command_line import VARIABLE, CommandLine, fill_in_variables
 from tools.mcp.server_place import ServerPlace, make_http_place
 from tools.mcp.server_settings import McpServerSettings, check_server, check_url
@@ -24,8 +26,8 @@ _NEUTRAL_SCHEMA = SCHEMA.replace("plugin.schema", "mcp.schema")
 _RESERVED = ("PLUGIN_ROOT", "PLUGIN_DATA")
 _HTTP_FIELDS = {"type", "url", "headers"}
 _STDIO_FIELDS = {"type", "command", "args", "env", "cwd"}
-_NAME = re.compile(r"[\w.-]{1,64}")
-_OWN_PLACES = re.compile(r"\$\{(?:CLAUDE_)?PLUGIN_(ROOT|DATA)\}|\$\{CLAUDE_(PROJECT)_DIR\}")
+_NAME = compile_lazily(r"[\w.-]{1,64}")
+_OWN_PLACES = compile_lazily(r"\$\{(?:CLAUDE_)?PLUGIN_(ROOT|DATA)\}|\$\{CLAUDE_(PROJECT)_DIR\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 
 from agent.app_dirs import Home
 from sandbox.errors import UserError
 from sandbox.fs.private_files import create_private_folder, write_private_file
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
+from sandbox.lazy_dataclass import dataclass
 
 FOLDER = "plugins"
 """Folder of all plugins, below Patchwright's data, which commands cannot see."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from agent.session.images import defuse_mentions
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.untrusted_output import escape_lookalikes
 from tools.mcp.descriptions import PromptDescription
 from tools.mcp.server_connection import McpServer
@@ -18,7 +19,7 @@ from tools.shell.server_pipes import ServerGone
 LONGEST_PROMPT = 100_000
 """Characters: more is no prompt."""
 
-_KEYWORD = re.compile(r"([A-Za-z_][\w-]*)=(.*)", re.DOTALL)
+_KEYWORD = compile_lazily(r"([A-Za-z_][\w-]*)=(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

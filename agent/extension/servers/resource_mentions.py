@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Awaitable, Callable, Iterator
 
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.secrets.redaction import redact
 from tools.core.untrusted_output import enclose_in_tag, format_note, remove_foreign_text
 from tools.mcp.server_connection import McpServer
@@ -18,7 +18,7 @@ MOST_RESOURCES = 10
 LONGEST_RESOURCE = 40_000
 """Characters of a resource in a prompt; its beginning is more use than nothing."""
 
-_MENTION = re.compile(r"(?<![^\s(])@([A-Za-z0-9_-]+):([^\s@]+)")
+_MENTION = compile_lazily(r"(?<![^\s(])@([A-Za-z0-9_-]+):([^\s@]+)")
 
 
 async def insert_resources(prompt: str, servers: McpServers, start: Callable[[], Awaitable[None]]) -> str:

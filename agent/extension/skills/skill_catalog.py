@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from agent.app_dirs import Home
@@ -17,6 +17,7 @@ from agent.extension.skills.skill_file import BadSkill, Skill, parse_skill
 from agent.extension.skills.skill_files import list_skill_files, measure_skill, read_skill_file
 from agent.extension.skills.skill_folders import FILE, FOLDERS, TRUST_PLACE, list_user_folders
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.trust import Definition
 from sandbox.sanitize import quote_name
 from tools.core.text import clip, format_count, format_size

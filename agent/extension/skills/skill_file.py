@@ -5,9 +5,8 @@ Format: agentskills.io/specification. What a file must be to follow it exactly i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,8 @@ from agent.extension.front_matter import (
     split_front_matter,
 )
 from agent.extension.plugins.plugin_store import Plugin
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 LONGEST_DESCRIPTION = 1_024
 """Characters of a description that are used, as many as the specification allows."""
@@ -58,7 +59,7 @@ class Skill:
     plugin: Plugin | None = None
 
 
-_NAME = re.compile(r"[^\W_][\w.-]{0,127}")
+_NAME = compile_lazily(r"[^\W_][\w.-]{0,127}")
 
 
 def parse_skill(

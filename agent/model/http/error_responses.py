@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from agent.model.http.overflow_wordings import LIMIT, OVERFLOW, SENT
 from agent.model.http.retry import PASSING, parse_retry_after
 from agent.model.protocol import ContextOverflow, RequestRefused, ToolsRefused
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
-_NO_TOOLS = re.compile(
+_NO_TOOLS = compile_lazily(
     r"(?:does not|doesn't|do not|not) support (?:tool|function)|(?:tools?|tool.use|function.call\w*|tool.choice)"
     r" (?:is|are) not (?:supported|available|enabled)|no endpoints found that support tool|enable-auto-tool-choice"
     r"|requires --jinja|unsupported (?:parameter|field|argument).{0,20}\btools\b",

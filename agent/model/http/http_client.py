@@ -17,10 +17,10 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 from agent.model.http.http_route import Route, is_loopback, resolve_route
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 
 CONNECT_TIMEOUT = 10.0
 """Seconds to connect: a distant server takes one, a dead one would take minutes."""

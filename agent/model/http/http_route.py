@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import http.client
 import os
-from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.network.tls_context import create_tls_context
 
 

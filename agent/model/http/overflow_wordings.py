@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from sandbox.lazy_pattern import compile_lazily
+
 WORDINGS: Mapping[str, tuple[str, ...]] = {
     # platform.openai.com/docs/guides/error-codes; also DeepSeek, OpenRouter and other gateways
     "OpenAI": (r"context_length_exceeded", r"maximum context length", r"context window"),
@@ -68,9 +70,9 @@ WORDINGS: Mapping[str, tuple[str, ...]] = {
 }
 """By server, with where the words come from. All are looked for everywhere: gateways pass on those of others."""
 
-OVERFLOW = re.compile("|".join(each for words in WORDINGS.values() for each in words), re.I | re.DOTALL)
+OVERFLOW = compile_lazily("|".join(each for words in WORDINGS.values() for each in words), re.I | re.DOTALL)
 
-LIMIT = re.compile(
+LIMIT = compile_lazily(
     r"(?:maximum (?:context|prompt|model) length (?:is|of)|context (?:size|window|length)(?: of(?: only)?| is| \()?"
     r"|> |>= n_ctx|limit of|token limit:|maximum of|n_ctx[=: ]+|must be <=|have less than|max_seq_len)"
     r"\s*\(?([0-9][0-9,_]{2,9})\b",
@@ -78,7 +80,7 @@ LIMIT = re.compile(
 )
 """Wordings in which a refusal tells the window."""
 
-SENT = re.compile(
+SENT = compile_lazily(
     r"(?:resulted in|requested|you passed|prompt is|request \(|has|contains|input(?: length)? of|count of|input \()\s*"
     r"([0-9][0-9,_]*)\s*(?:input |prompt )?tokens|([0-9][0-9,_]*) tokens >",
     re.IGNORECASE,

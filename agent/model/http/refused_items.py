@@ -14,21 +14,22 @@ from itertools import chain
 from typing import Any
 
 from agent.model.protocol import Image, Message, Request, ToolMessage, UserMessage
+from sandbox.lazy_pattern import compile_lazily
 
 MOST_SINGLE = 8
 """Images that are left out one by one, before half of them, and all."""
 
-_ABOUT_IMAGES = re.compile(
+_ABOUT_IMAGES = compile_lazily(
     r"image|picture|photo|vision|multi-?modal|base64|mmproj|media.?type|attachment|too large|payload|dimensions",
     re.IGNORECASE,
 )
 """Words of refusals that may be about an image."""
 
-_PLACE = re.compile(r"(messages|input)\W{0,3}([0-9]+)(?:\W{1,3}content\W{1,3}([0-9]+))?", re.IGNORECASE)
+_PLACE = compile_lazily(r"(messages|input)\W{0,3}([0-9]+)(?:\W{1,3}content\W{1,3}([0-9]+))?", re.IGNORECASE)
 """Place of an item, as in "messages.2.content.0.image", "input[3].output", "messages[1].content[0]"."""
 
-_LENGTH = re.compile(r"too long|too large|max(?:imum)? length|max_length", re.IGNORECASE)
-_NAMED_LENGTH = re.compile(r"(?:maximum length|max_length)\D{0,20}([0-9]{3,})", re.IGNORECASE)
+_LENGTH = compile_lazily(r"too long|too large|max(?:imum)? length|max_length", re.IGNORECASE)
+_NAMED_LENGTH = compile_lazily(r"(?:maximum length|max_length)\D{0,20}([0-9]{3,})", re.IGNORECASE)
 
 LEAST_CUT = 2_000
 """Characters of a text that may be the one that is too long."""

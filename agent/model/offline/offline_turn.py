@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agent.model.offline.turn_steps import Step, collect_steps, find_proposed_search, find_turn_start
 from agent.model.protocol import Reply, Request, UserMessage
 from agent.prompt.proposal_answers import accepts_proposal
+from sandbox.lazy_dataclass import dataclass
 from tools.core.action import Action
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from agent.model.offline.offline_messages import join_names, select_confident_fixes, select_own_changes
 from agent.model.offline.offline_turn import OfflineTurn
 from agent.model.offline.reproduction_steps import ReproductionTest
 from agent.model.offline.turn_steps import Step, get_report, list_failing_tests
+from sandbox.lazy_dataclass import dataclass
 from tools.testing.run_comparison import describe_loss
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from agent.model.offline.offline_messages import (
@@ -29,6 +28,7 @@ from agent.model.offline.reproduction_steps import (
 )
 from agent.model.offline.turn_steps import get_report, list_failing_tests
 from agent.model.protocol import Reply
+from sandbox.lazy_dataclass import dataclass
 
 MOST_TARGETS = 60
 """Failing tests named to `repair`; if there are more, it considers all failing tests."""

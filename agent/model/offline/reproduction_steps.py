@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agent.model.offline.turn_steps import Step, get_report
+from sandbox.lazy_dataclass import dataclass
 
 NOTHING_FAILS = ("passed", "no-tests", "no-runner", "unverified")
 """Outcomes of a suite in which no test shows a bug."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agent.model.protocol import AssistantMessage, Message, ToolMessage, UserMessage
+from sandbox.lazy_dataclass import dataclass
 from tools.core.action import Action
 
 

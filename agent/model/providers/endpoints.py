@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
+
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,5 +169,5 @@ DEFAULTS: Mapping[str, str] = {
 }
 """Default model for each key, in this order: a capable model with tools that its provider still serves."""
 
-REASONING = re.compile(r"^(?:gpt-(?:[5-9]|[1-9][0-9])|o[1-9]\b|codex)")
+REASONING = compile_lazily(r"^(?:gpt-(?:[5-9]|[1-9][0-9])|o[1-9]\b|codex)")
 """OpenAI's reasoning models; only the responses endpoint preserves their reasoning from one step to the next."""

@@ -7,15 +7,16 @@ where one model is found in under a millisecond.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from agent.model.protocol import Usage
 from sandbox.fs.private_files import create_private_folder, write_private_file
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 DEFAULT_WINDOW = 128_000
 """Tokens assumed for an unknown model: almost every current model with tools accepts that many."""
@@ -163,7 +164,7 @@ def _format_line(name: str, model: Mapping[str, Any]) -> str:
 TIERS: Mapping[str, str] = {"flex": "_flex", "priority": "_priority", "1h": "_above_1hr"}
 """Ends of the names of a tier's prices in the data file, by the tier."""
 
-_STEP = re.compile(r"^input_cost_per_token_above_([0-9]+)k_tokens$")
+_STEP = compile_lazily(r"^input_cost_per_token_above_([0-9]+)k_tokens$")
 
 
 def _parse_prices(model: Mapping[str, Any], tier: str) -> list[Price]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
 from tools.core.tool_settings import Format
 from tools.edit.format_registry import FORMATS
 

@@ -14,7 +14,6 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from agent.model.rate_limits.token_bucket import Charge, decode_charge
 from sandbox.errors import UserError
 from sandbox.fs.private_files import create_private_folder, open_private, write_private_file
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
+from sandbox.lazy_dataclass import dataclass
 
 _LOOK = 0.1
 """Seconds between two looks of a waiting call, and of the one that asks for them."""

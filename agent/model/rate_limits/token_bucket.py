@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
+
+from sandbox.lazy_dataclass import dataclass
 
 BURST = 20
 """Part of a limit that may be used at once, as a divisor: three seconds' worth."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.model.protocol import (
     CutOff,
@@ -24,6 +24,7 @@ from agent.model.protocol import (
     prepare_model,
 )
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 
 REST = 60.0
 """Seconds that a model is skipped after its first failure; an outage of a provider lasts minutes."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from agent.model.model_factory import find_base
 from agent.model.providers.endpoints import ENDPOINTS
+from sandbox.lazy_dataclass import dataclass
 
 USUAL_PORTS = (("ollama", 11434), ("lmstudio", 1234), ("vllm", 8000), ("llamacpp", 8080))
 """Programs, by the name of their provider, and their default ports."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import http.client
-from dataclasses import dataclass
 
 from agent.model.model_factory import ModelConfig, create_model, find_listing
 from agent.model.protocol import Model, prepare_model
 from agent.model.providers.model_catalog import DEFAULT_WINDOW
 from agent.model.servers.server_facts import ServerMemory
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

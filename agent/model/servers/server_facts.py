@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from sandbox.fs.private_files import create_private_folder, write_private_file
+from sandbox.lazy_dataclass import dataclass
 
 KEPT = 7 * 24 * 3600
 """Seconds for which a fact counts: models and settings of a server change."""

@@ -20,6 +20,7 @@ from typing import Any
 from agent.model.http.http_route import resolve_route
 from agent.model.servers.server_facts import ServerFacts
 from sandbox.errors import UserError
+from sandbox.lazy_pattern import compile_lazily
 
 PATIENCE = 1.0
 """Seconds of silence in one question: a server that is slower is taken as it is."""
@@ -35,7 +36,7 @@ _LARGEST = 4 << 20
 _LISTED = ("max_model_len", "context_length", "context_window", "max_context_length")
 """Names under which lists of models tell the window (vLLM and SGLang; OpenRouter and Together; Groq; Mistral)."""
 
-_NUM_CTX = re.compile(r"^\s*num_ctx\s+([0-9]+)", re.MULTILINE)
+_NUM_CTX = compile_lazily(r"^\s*num_ctx\s+([0-9]+)", re.MULTILINE)
 
 
 async def probe_server(base: str, model: str, key: str = "") -> ServerFacts | None:

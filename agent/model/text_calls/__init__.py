@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from agent.model.protocol import ToolSpec
 from agent.model.text_calls import json_calls, line_calls, python_calls, tag_calls, token_calls
 from agent.model.text_calls.known_tools import Call, Candidate, KnownTools
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 __all__ = ["RESULT", "Call", "FoundCalls", "Outputs", "find_calls", "normalize_text"]
 
@@ -27,11 +28,11 @@ class FoundCalls:
     quoted: int = 0
 
 
-_THOUGHT = re.compile(
+_THOUGHT = compile_lazily(
     r"<(think|thinking|thought|reasoning|scratch_pad)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
 )
 
-RESULT = re.compile(
+RESULT = compile_lazily(
     r"^[ \t>]*(?:\**(?:Observation|Tool (?:result|output|response))\**[ \t]*[:：]"
     r"|<(?:tool_response|tool_result|function_results?|observation|tool_output)\b)"
     r"|<[|｜]tool▁outputs?▁begin[|｜]>|\[TOOLRESULTS\]|<\|im_start\|>(?:user|tool)|<\|start\|>(?:tool|user)",
@@ -39,7 +40,7 @@ RESULT = re.compile(
 )
 """Where a model begins to invent its call's result. All text after it depends on the invention."""
 
-_SHOWN = re.compile(
+_SHOWN = compile_lazily(
     r"\b(?:for example|for instance|e\.g\.|example|looks? like|such as|sample|syntax|format|template|documentation"
     r"|do not (?:run|call|execute)|don't (?:run|call|execute)|never (?:run|call|execute)|instead of"
     r"|outputs?|printed|prints|returned|returns|shows?|showed|contains?|contained|says|said|reads as follows|logged"
@@ -49,12 +50,12 @@ _SHOWN = re.compile(
 )
 """Words of a sentence right before a block that show that the block is an example, not a call."""
 
-_MEANT = re.compile(
+_MEANT = compile_lazily(
     r"\b(?:let me|i will|i'll|let's|now i|i need|i should|i am going|i'm going)\b", re.IGNORECASE
 )
 """Words that show that it is a call all the same."""
 
-_SHOWING_FENCES = re.compile(
+_SHOWING_FENCES = compile_lazily(
     r"^[ \t]*```[ \t]*(?!(?:json5?|jsonc|tool\w*|function\w*|action|xml|html|python|py|javascript|js)\b)\w+[^\n]*\n"
     r".*?(?:^[ \t]*```[ \t]*$|\Z)",
     re.DOTALL | re.MULTILINE,

@@ -9,6 +9,7 @@ from typing import Any
 
 from agent.model.text_calls.known_tools import Call, Candidate, KnownTools, strip_decoration
 from agent.model.wire_formats.lenient_json import NotReadable, parse_json_at, parse_lenient_json
+from sandbox.lazy_pattern import compile_lazily
 
 _NAMES = (
     "name",
@@ -27,7 +28,7 @@ _ARGUMENTS = (
 _BESIDE = ("thought", "thoughts", "reasoning", "id", "type", "explanation", "call_id", "index")
 _LISTS = ("tool_calls", "tool_uses", "calls", "actions", "function_calls", "tools")
 
-FENCE = re.compile(
+FENCE = compile_lazily(
     r"^([ \t]*)```[ \t]*([\w+-]*)[^\n`]*\n(.*?)(?:\n[ \t]*```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
 """(indentation, language, content) of a fenced block; an unclosed one ends with the text."""

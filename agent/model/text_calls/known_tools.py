@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agent.model.protocol import ToolSpec
 from agent.model.wire_formats.lenient_json import NotReadable, parse_lenient_json
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +37,10 @@ class Candidate:
     open: bool = False
 
 
-_PREFIXES = re.compile(
+_PREFIXES = compile_lazily(
     r"^(?:functions?|tools?|default_api|multi_tool_use|repo_browser|api)[.:]", re.IGNORECASE
 )
-_NUMBER = re.compile(r"[:#]\d+$")
+_NUMBER = compile_lazily(r"[:#]\d+$")
 
 
 class KnownTools:

@@ -9,17 +9,18 @@ from agent.model.text_calls.json_calls import extract_calls, parse_call_argument
 from agent.model.text_calls.known_tools import Call, Candidate, KnownTools, strip_decoration
 from agent.model.text_calls.python_calls import parse_python_calls
 from agent.model.wire_formats.lenient_json import NotReadable, parse_json_at
+from sandbox.lazy_pattern import compile_lazily
 
-_HEAD = re.compile(
+_HEAD = compile_lazily(
     r"^[ \t]*(?:#+[ \t]*)?\**(?:Action|Tool(?: call| name)?|Function(?: call)?|Call(?:ing)?(?: tool)?)\**[ \t]*[:：]\**"
     r"[ \t]*(.*)$",
     re.MULTILINE | re.IGNORECASE,
 )
-_INPUT = re.compile(
+_INPUT = compile_lazily(
     r"\s*^[ \t]*(?:#+[ \t]*)?\**(?:Action[ _]?Input|Arguments?|Parameters?|Input|Args)\**[ \t]*[:：]\**[ \t]*",
     re.MULTILINE | re.IGNORECASE,
 )
-_NEXT = re.compile(
+_NEXT = compile_lazily(
     r"^[ \t]*\**(?:Observation|Thought|Action|Final Answer|Tool|Result|Output|Response)\b\**[ \t]*[:：]",
     re.MULTILINE | re.IGNORECASE,
 )

@@ -8,26 +8,27 @@ from collections.abc import Iterator
 from agent.model.text_calls.json_calls import extract_calls, parse_call_arguments
 from agent.model.text_calls.known_tools import Call, Candidate, KnownTools, strip_decoration
 from agent.model.wire_formats.lenient_json import NotReadable, parse_json_at
+from sandbox.lazy_pattern import compile_lazily
 
-_WRAPPER = re.compile(
+_WRAPPER = compile_lazily(
     r"<\|?(tool_calls?|function_calls?|functioncall|toolcall|tool_use|tool|action|tools)\|?>", re.IGNORECASE
 )
-_NAMED = re.compile(
+_NAMED = compile_lazily(
     r"<(?:\w+:)?(?:function|invoke|tool|tool_call|tool_use|call)(?:\s*=\s*|\s+(?:\w+\s*=\s*\"[^\"]*\"\s+)*?name\s*=\s*)"
     r"[\"']?([\w.:-]+)[\"']?\s*[^<>]*?(/?)>",
     re.IGNORECASE,
 )
-_PARAMETER = re.compile(
+_PARAMETER = compile_lazily(
     r"<(?:\w+:)?(?:parameter|param|arg|argument)(?:\s*=\s*|\s+(?:name|key)\s*=\s*)[\"']?([\w.-]+)[\"']?[^<>]*>(.*?)"
     r"(?:</(?:\w+:)?(?:parameter|param|arg|argument)(?:=[\w.-]+)?>|(?=<(?:\w+:)?(?:parameter|param|arg|argument)[ =]))",
     re.DOTALL | re.IGNORECASE,
 )
-_PARAMETER_END = re.compile(r"</(?:\w+:)?(?:parameter|param|arg|argument)\b", re.IGNORECASE)
-_PAIR = re.compile(
+_PARAMETER_END = compile_lazily(r"</(?:\w+:)?(?:parameter|param|arg|argument)\b", re.IGNORECASE)
+_PAIR = compile_lazily(
     r"<arg_key>\s*(.*?)\s*</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL | re.IGNORECASE
 )
-_NAME_TAG = re.compile(r"<(name|tool_name|function_name|tool)>\s*([\w.:-]+)\s*</\1>", re.IGNORECASE)
-_BODY_TAG = re.compile(
+_NAME_TAG = compile_lazily(r"<(name|tool_name|function_name|tool)>\s*([\w.:-]+)\s*</\1>", re.IGNORECASE)
+_BODY_TAG = compile_lazily(
     r"<(arguments|parameters|args|input|tool_input|params)>(.*?)</\1>", re.DOTALL | re.IGNORECASE
 )
 _CLOSERS = r"</(?:\w+:)?(?:function|invoke|tool|tool_call|tool_use|call)s?>"

@@ -8,33 +8,34 @@ from collections.abc import Iterator
 from agent.model.text_calls.json_calls import extract_calls
 from agent.model.text_calls.known_tools import Call, Candidate, KnownTools, strip_decoration
 from agent.model.wire_formats.lenient_json import NotReadable, parse_json_at
+from sandbox.lazy_pattern import compile_lazily
 
 _BAR = r"[|｜]"
 
 _HEADS = (
     # DeepSeek V3 and R1: a kind, a separator, the name, the arguments in a fence; V3.1: the name, the arguments.
-    re.compile(
+    compile_lazily(
         rf"<{_BAR}tool▁call▁begin{_BAR}>(?:function<{_BAR}tool▁sep{_BAR}>)?([\w.:-]+)"
         rf"(?:<{_BAR}tool▁sep{_BAR}>|\s*```json\s*|\s+)\s*(?:```json\s*)?"
     ),
     # Kimi K2: functions.read:0
-    re.compile(r"<\|tool_call_begin\|>\s*([\w.:-]+)\s*<\|tool_call_argument_begin\|>\s*"),
+    compile_lazily(r"<\|tool_call_begin\|>\s*([\w.:-]+)\s*<\|tool_call_argument_begin\|>\s*"),
     # gpt-oss (harmony): the recipient in the header of a message
-    re.compile(r"<\|channel\|>\s*(?:commentary|analysis)\s+to=([\w.:-]+)[^{]*?<\|message\|>\s*"),
+    compile_lazily(r"<\|channel\|>\s*(?:commentary|analysis)\s+to=([\w.:-]+)[^{]*?<\|message\|>\s*"),
     # Mistral from v11 on
-    re.compile(r"\[TOOL_CALLS\]\s*([\w.:-]+)(?:\[CALL_ID\][^\[]*)?\[ARGS\]\s*"),
-    re.compile(r"\[TOOL_CALLS\]\s*([\w.:-]+)\s*(?=\{)"),
+    compile_lazily(r"\[TOOL_CALLS\]\s*([\w.:-]+)(?:\[CALL_ID\][^\[]*)?\[ARGS\]\s*"),
+    compile_lazily(r"\[TOOL_CALLS\]\s*([\w.:-]+)\s*(?=\{)"),
 )
 """Tokens before the arguments; the group is the tool's name."""
 
-_LISTS = re.compile(
+_LISTS = compile_lazily(
     r"\[TOOL_CALLS\]\s*(?=[\[{])|<\|python_tag\|>\s*|<\|tool_call\|>\s*(?=[\[{])|functools\s*(?=\[)"
     r"|<\|tool_calls?_start\|>\s*|<\|START_ACTION\|>\s*|<\|action_start\|>\s*(?:<\|plugin\|>)?\s*"
     r"|(?:^|\n)to=([\w.:-]+)\s*(?:json)?\s*(?=\{)"
 )
 """Tokens before whole calls: Mistral, Llama 3, Granite, Phi, LFM, Cohere, InternLM."""
 
-_TAIL = re.compile(
+_TAIL = compile_lazily(
     rf"\s*(?:```)?\s*(?:<{_BAR}tool▁calls?▁end{_BAR}>|<\|tool_calls?(?:_section)?_end\|>|<\|call\|>|<\|/?tool_call\|>"
     r"|<\|eo[mt]_id\|>|<\|END_ACTION\|>|<\|action_end\|>|</s>|<\|im_end\|>)*"
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -27,6 +27,8 @@ from agent.model.wire_formats.wire_protocol import (
     encode_message,
     find_last_permanent_message,
 )
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.action import Action
 
 VERSION = "2023-06-01"
@@ -203,7 +205,7 @@ class AnthropicWire:
         return b',"system":' + encode_json([{"type": "text", "text": text, "cache_control": self._mark}])
 
 
-_MAX_TOKENS = re.compile(r"max_tokens: [0-9]+ > ([0-9]+)")
+_MAX_TOKENS = compile_lazily(r"max_tokens: [0-9]+ > ([0-9]+)")
 
 _STATUS: Mapping[str, int] = {
     "invalid_request_error": 400,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from agent.model.protocol import AssistantMessage, Message, Request, ToolSpec, UserMessage
@@ -19,6 +19,8 @@ from agent.model.wire_formats.wire_protocol import (
     encode_message,
     find_last_permanent_message,
 )
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,7 +89,7 @@ _CONCESSIONS: Mapping[str, Mapping[str, bool | str | None]] = {
 """Words in an endpoint's refusal (400 or 422), and the dialect change that each leads to."""
 
 
-_NULL_CONTENT = re.compile(
+_NULL_CONTENT = compile_lazily(
     r"NoneType|invalid type: null|content\b.{0,80}\b(?:null|none)\b|\b(?:null|none)\b.{0,80}\bcontent"
     r"|content\b.{0,60}\bstring\b|\bstring\b.{0,80}\bcontent\b|content\W.{0,20}(?:is |field )?required",
     re.IGNORECASE | re.DOTALL,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent.model.protocol import (
@@ -32,6 +32,7 @@ from agent.model.wire_formats.repeated_events import RepeatedEvents
 from agent.model.wire_formats.reply_bounds import check_arguments_size
 from agent.model.wire_formats.tool_arguments import is_json_object, parse_action
 from agent.model.wire_formats.wire_protocol import Assembler, Json, Stop, parse_token_count
+from sandbox.lazy_dataclass import dataclass
 
 _STOPS: Mapping[str, Stop] = {
     "stop": "end",

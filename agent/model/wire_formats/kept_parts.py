@@ -8,10 +8,11 @@ signed thought; "message": fields of the message itself. `extra` has fields that
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from agent.model.protocol import AssistantMessage
+from sandbox.lazy_dataclass import dataclass
 from tools.core.action import Action
 
 Kept = Mapping[str, Any]

@@ -12,6 +12,8 @@ import json
 import re
 from typing import Any
 
+from sandbox.lazy_pattern import compile_lazily
+
 
 class NotReadable(ValueError):
     """The text is not a complete value."""
@@ -50,18 +52,18 @@ def _has_balanced_brackets(text: str) -> bool:
 
 
 _STRICT = json.JSONDecoder(strict=False)
-_FENCE = re.compile(r"\s*```[\w-]*[ \t]*\n(.*)\n\s*```\s*\Z", re.DOTALL)
-_SPACE = re.compile(r"(?:\s|//[^\n]*|#[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_NUMBER = re.compile(
+_FENCE = compile_lazily(r"\s*```[\w-]*[ \t]*\n(.*)\n\s*```\s*\Z", re.DOTALL)
+_SPACE = compile_lazily(r"(?:\s|//[^\n]*|#[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_NUMBER = compile_lazily(
     r"[-+]?(?:0[xX][0-9a-fA-F]+|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)(?![\w.])"
 )
-_WORD = re.compile(r"[A-Za-z_$][\w$-]*")
+_WORD = compile_lazily(r"[A-Za-z_$][\w$-]*")
 _WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\n": ""} | {c: c for c in "\"'\\/`"}
-_UNICODE = re.compile(r"[0-9a-fA-F]{4}")
-_ENDS_KEY = re.compile(r"\s*:")
-_ENDS_VALUE = re.compile(r"""\s*(?:\}|\]|,\s*(?:["'][\w$.-]+["']|[A-Za-z_$][\w$-]*)\s*:|,\s*[\]}])""")
-_PLAIN = re.compile(r"[^\\\"']+")
+_UNICODE = compile_lazily(r"[0-9a-fA-F]{4}")
+_ENDS_KEY = compile_lazily(r"\s*:")
+_ENDS_VALUE = compile_lazily(r"""\s*(?:\}|\]|,\s*(?:["'][\w$.-]+["']|[A-Za-z_$][\w$-]*)\s*:|,\s*[\]}])""")
+_PLAIN = compile_lazily(r"[^\\\"']+")
 _LONGEST = 1 << 18
 """Characters: reading them takes tenths of a second, and models write long texts in strict JSON."""
 

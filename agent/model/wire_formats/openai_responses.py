@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agent.model.protocol import (
@@ -37,6 +36,7 @@ from agent.model.wire_formats.wire_protocol import (
     encode_json,
     parse_token_count,
 )
+from sandbox.lazy_dataclass import dataclass
 from tools.core.action import Action
 
 FORM = "openai-responses"

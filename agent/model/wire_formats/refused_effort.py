@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from agent.model.effort import EFFORTS
+from sandbox.lazy_pattern import compile_lazily
 
-_LISTED = re.compile(
+_LISTED = compile_lazily(
     r"(?:(?:supported|valid|allowed|accepted|permitted|available)\s+(?:\w+\s+)?(?:values|levels|efforts|options)"
     r"|(?:should|must) be(?: one of)?|one of)\b(.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_WORD = re.compile(rf"\b({'|'.join(EFFORTS)})\b")
+_WORD = compile_lazily(rf"\b({'|'.join(EFFORTS)})\b")
 
 
 def choose_accepted_effort(effort: str, said: str) -> str:
@@ -40,5 +41,5 @@ def lower_effort(dialect: Thinking, said: str) -> Thinking | None:
     return replace(dialect, effort=choose_accepted_effort(dialect.effort, said))  # type: ignore[type-var]
 
 
-_EFFORT = re.compile(r"effort|\breasoning\b(?!\.encrypted)")
+_EFFORT = compile_lazily(r"effort|\breasoning\b(?!\.encrypted)")
 """Words of a refusal that is about the effort."""

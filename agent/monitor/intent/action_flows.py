@@ -21,6 +21,7 @@ from agent.monitor.intent.programs import (
     SHELLS,
     WITH_VERBS,
 )
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.shell.data_flow import Flow, trace_command_line
 from tools.core.action_guard import BegunAction
 from tools.core.workspace import Workspace
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
 MAX_SCRIPT = 64_000
 """Bytes of a script of the session's own that is followed when it runs."""
 
-_QUOTED = re.compile(r"'([^'\n]{1,200})'|\"([^\"\n]{1,200})\"|`([^`\n]{1,200})`")
-_WORD = re.compile(r"[\w./~+-]{2,400}")
+_QUOTED = compile_lazily(r"'([^'\n]{1,200})'|\"([^\"\n]{1,200})\"|`([^`\n]{1,200})`")
+_WORD = compile_lazily(r"[\w./~+-]{2,400}")
 _CARRIERS = SENDERS - WITH_VERBS
-_NETWORK = re.compile(
+_NETWORK = compile_lazily(
     r"\b(?:fetch|https?|net|socket|axios|Net::HTTP|LWP|TCPSocket|URI|open-uri|fsockopen|curl_\w+)\b"
 )
 

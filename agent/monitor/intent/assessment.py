@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from agent.monitor.intent import places
 from agent.monitor.intent.command_roles import (
@@ -26,6 +26,8 @@ from agent.monitor.intent.command_roles import (
 )
 from agent.monitor.intent.programs import CARRYING, COMMITTING, FETCHERS, FOLDER_COPIERS
 from agent.monitor.intent.trail import COMMITS, INDEX, Chain, Change, Label, Link, Mark, Trail
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.shell.data_flow import Flow
 
 _LABELS: tuple[Label, ...] = ("secret", "download")
@@ -33,8 +35,8 @@ _LABELS: tuple[Label, ...] = ("secret", "download")
 _ROUNDS = 4
 """Passes over the flows: sources may stand after what they give to, three levels deep at most in practice."""
 
-_PIECES = re.compile(r"[=@,:\s]+")
-_NETWORK_WORDS = re.compile(r"(?:^|[\s;|&(\"'`])(?:curl|wget|nc|ncat|socat|ssh)\s|/dev/tcp/")
+_PIECES = compile_lazily(r"[=@,:\s]+")
+_NETWORK_WORDS = compile_lazily(r"(?:^|[\s;|&(\"'`])(?:curl|wget|nc|ncat|socat|ssh)\s|/dev/tcp/")
 
 KEEP_LOCAL = "leave the secret where it is, and name in your answer what the user should send or commit"
 KEEP_GUARD = "make the check pass, or leave the commit to the user and say what stands in the way"

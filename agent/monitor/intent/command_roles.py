@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from agent.monitor.intent import places
 from agent.monitor.intent.programs import LOCAL_VERBS, MEASURING, RUNNERS, SENDERS, SHELLS, WITH_VERBS
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.shell.data_flow import Flow
 from sandbox.policy.shell.parsing.expansion import UNKNOWN_ARGS
 
@@ -19,14 +20,14 @@ EVALUATING = "evaluation"
 LONGEST_TEXT = 70
 """Characters of a command that are shown in a chain."""
 
-_LOCAL_HOST = re.compile(
+_LOCAL_HOST = compile_lazily(
     r"(?:\w+://)?(?:[^/@]*@)?(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[?::1\]?|host\.docker\.internal|\d{1,5}$)(?![\w.-])",
     re.IGNORECASE,
 )
 """This machine, and numbers: ports, which stand beside hosts."""
 
-_DELETES = re.compile(r"(?:^|[/;}0-9$])d\s*$")
-_COUNTING = re.compile(
+_DELETES = compile_lazily(r"(?:^|[/;}0-9$])d\s*$")
+_COUNTING = compile_lazily(
     r"-[a-zA-Z]*[clqL][a-zA-Z]*|--count|--quiet|--files-with-matches|--files-without-match|--silent"
 )
 _HOOK_SWITCHES = frozenset(

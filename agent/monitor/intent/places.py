@@ -8,9 +8,10 @@ from functools import lru_cache
 
 from sandbox.fs.protected_paths import IN_A_HOME
 from sandbox.guards.self_run_files import find_self_run_part
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.secrets.child_environment import HIDDEN, HIDDEN_IN_HOME, find_home
 
-_SECRET_FILE = re.compile(
+_SECRET_FILE = compile_lazily(
     r"\.env(\.[\w.-]+)?|[\w.-]+\.env|\.?secrets?(\.[\w-]+)*\.(ya?ml|json|toml|env|ini|txt)|\.?secrets?"
     r"|[\w-]*credentials?(\.(json|ya?ml|ini|xml|csv|toml|txt))?|service[-_]account[\w.-]*\.json"
     r"|id_(rsa|dsa|ecdsa|ed25519)|[\w.-]+\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk)|\.netrc|\.pypirc|\.git-credentials"
@@ -20,37 +21,39 @@ _SECRET_FILE = re.compile(
 )
 """Names of files in a project that hold secrets."""
 
-_PUBLIC_FILE = re.compile(
+_PUBLIC_FILE = compile_lazily(
     r".*(example|sample|template|dist|default|schema|dummy|fake|mock)s?(\.\w+)?"
     r"|(ca|cert|cacert|chain|fullchain|public|pub)s?[\w.-]*\.(pem|key)|.*[-_.](cert|pub|public|ca)\.(pem|key)|.*\.pub",
     re.IGNORECASE,
 )
 """Names that look like secrets and are meant to be read: examples, certificates, public keys."""
 
-_FIXTURES = re.compile(
+_FIXTURES = compile_lazily(
     r"(^|/)(tests?|testing|testdata|test_data|fixtures?|specs?|__tests__|mocks?|examples?|samples?|docs?"
     r"|site-packages|node_modules|vendor|\.venv|venv)/",
     re.IGNORECASE,
 )
 """Folders whose keys are made for tests and documents."""
 
-_HOOKS = re.compile(
+_HOOKS = compile_lazily(
     r"(^|/)(\.git/hooks|\.husky|\.githooks|\.lefthook)/|(^|/)(\.pre-commit-config\.ya?ml|lefthook\.ya?ml)$"
 )
-_PROTECTION = re.compile(
+_PROTECTION = compile_lazily(
     r"(^|/)(patchwright\.toml|\.patchwright(/|$))|(^|/)\.config/patchwright/|(^|/)\.(claude|codex)/settings[\w.]*\.(json|toml)$"
 )
-_PIPELINE = re.compile(r"(^|/)(\.github/workflows/|\.gitlab-ci\.yml$|\.circleci/|Jenkinsfile$|CODEOWNERS$)")
-_STARTUP = re.compile(
+_PIPELINE = compile_lazily(
+    r"(^|/)(\.github/workflows/|\.gitlab-ci\.yml$|\.circleci/|Jenkinsfile$|CODEOWNERS$)"
+)
+_STARTUP = compile_lazily(
     r"(^|/)\.ssh/(authorized_keys2?|rc|config)$|(^|/)\.config/(autostart|systemd)/|(^|/)LaunchAgents/"
     r"|^/etc/(cron[\w.]*|profile|profile\.d|rc\.local|init\.d|systemd|ld\.so\.preload|bash\.bashrc)(/|$)"
     r"|^/var/spool/cron/|(^|/)(sitecustomize|usercustomize)\.py$|\.pth$"
 )
-_LOGS = re.compile(
+_LOGS = compile_lazily(
     r"^/var/log/|(^|/)\.git/logs(/|$)|(^|/)\.(bash|zsh|sh|python|psql|mysql)_history$|(^|/)\.zhistory$"
     r"|(^|/)fish_history$|(^|/)patchwright/(state|sessions|projects)/"
 )
-_PUBLISHED = re.compile(
+_PUBLISHED = compile_lazily(
     r"(^|/)(public|public_html|www|htdocs|wwwroot|gh-pages|_site)/|^/(var/www|srv/(www|http)|usr/share/nginx)/|^/net/|^//",
     re.IGNORECASE,
 )

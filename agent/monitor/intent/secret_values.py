@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
-import re
 
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.secrets.secret_patterns import is_random_looking
 from tools.core.workspace import Workspace
 
@@ -14,7 +14,7 @@ MAX_FILE = 64_000
 MOST_VALUES = 100
 """Values of a file."""
 
-_VALUE = re.compile(r"[A-Za-z0-9+/_=.-]{12,}")
+_VALUE = compile_lazily(r"[A-Za-z0-9+/_=.-]{12,}")
 
 
 def read_values(path: str, at: Workspace) -> frozenset[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, cast, get_args
+
+from sandbox.lazy_dataclass import dataclass
 
 Label = Literal["secret", "download"]
 """Origin of data that is followed from path to path."""

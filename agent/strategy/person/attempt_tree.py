@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,12 +29,14 @@ from agent.strategy.search.progress import list_failing_tests
 from agent.strategy.strategy_settings import CHOSEN_STRATEGY
 from agent.verify.verdict import Verdict
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.text import join_names
 
 State = Literal["running", "cut off", "ended", "stopped", "not needed", "not started"]
 """cut off: by a kill, so that a resumed turn makes it again. not needed: cancelled, since others were enough"""
 
-_JOINED = re.compile(r"attempts (\d{1,9}) and (\d{1,9}) put together")
+_JOINED = compile_lazily(r"attempts (\d{1,9}) and (\d{1,9}) put together")
 """Hint of an attempt that has the changes of two others."""
 
 

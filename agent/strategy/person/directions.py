@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from agent.children.child import Child
 from agent.children.gather import finish_anyway
 from agent.children.spec import ChildResult, ChildSpec
 from agent.events import AttemptEvent, Event, GuidanceEvent, StopAttemptEvent
+from sandbox.lazy_dataclass import dataclass
 
 Direction = GuidanceEvent | StopAttemptEvent
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.sanitize import quote_name
 from tools.core.text import clip, join_names
 from tools.git.git_process import Git, GitFailed
@@ -82,7 +82,7 @@ def _build_tree(git: Git, base: str, patch: bytes) -> str:
         return inside.run_text("write-tree")
 
 
-_INDEX = re.compile(rb"index ([0-9a-f]{40,64})\.\.([0-9a-f]{40,64})(?: \d+)?")
+_INDEX = compile_lazily(rb"index ([0-9a-f]{40,64})\.\.([0-9a-f]{40,64})(?: \d+)?")
 
 
 def _list_blobs(git: Git, patch: bytes) -> list[tuple[str, str | None, str | None]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agent.children.places import open_git
@@ -14,6 +13,7 @@ from agent.strategy.person.attempt_tree import AttemptNode, AttemptTree
 from agent.strategy.person.patch_exchange import NothingToTake, build_exchange
 from agent.strategy.strategy_settings import TAKEN
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from agent.children.spec import ChildSpec
@@ -23,6 +23,7 @@ from agent.strategy.race import FindStop, race_attempts
 from agent.strategy.refinement import Refinement
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
+from sandbox.lazy_dataclass import dataclass
 
 SAMPLED = 0.8
 """Temperature of all patches but the first one: the likeliest patch twice is one patch."""

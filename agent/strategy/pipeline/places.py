@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.text import clip
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ says more than further places."""
 MOST_FAILURES, MOST_DETAIL = 3, 1_000
 """Failing tests that a prompt shows, and characters of each."""
 
-_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ")
+_HUNK = compile_lazily(r"^@@ -(\d+)(?:,(\d+))? ")
 
 Span = tuple[str, int, int]
 """File, and its first and last line, counted from 1."""

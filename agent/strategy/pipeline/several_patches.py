@@ -7,10 +7,11 @@ from pathlib import Path
 
 from agent.events import MessageEvent
 from agent.session.log import read_events
+from sandbox.lazy_pattern import compile_lazily
 
 SEPARATOR = "=== NEXT PATCH ==="
 
-_LINE = re.compile(rf"^[ \t]*{re.escape(SEPARATOR)}[ \t]*\r?$", re.MULTILINE)
+_LINE = compile_lazily(rf"^[ \t]*{re.escape(SEPARATOR)}[ \t]*\r?$", re.MULTILINE)
 
 ASK = (
     "Give {number} patches, each complete in itself, that differ in what they take for the cause; the likeliest first. "

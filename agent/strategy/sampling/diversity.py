@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 
 Value = TypeVar("Value")
 

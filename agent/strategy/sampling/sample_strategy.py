@@ -8,7 +8,6 @@ of the user's changes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from agent.children.spec import ChildSpec
@@ -21,6 +20,7 @@ from agent.strategy.sampling.diversity import Variation, list_starting_places, v
 from agent.strategy.sampling.stopping import explain_stop, read_outcome
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

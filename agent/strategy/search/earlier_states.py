@@ -7,7 +7,7 @@ before; a later run that shows less puts the patch into the log of the turn, whe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent.children.child import Child
@@ -15,6 +15,7 @@ from agent.events import ActionEvent, Event, ObservationEvent, Verification
 from agent.strategy.refinement import EarlierState
 from agent.strategy.search.progress import LOADED, find_best_run, measure_report
 from agent.verify.verdict import Verdict
+from sandbox.lazy_dataclass import dataclass
 from tools.git.git_process import GitFailed
 
 REWIND = "rewind"

@@ -8,7 +8,6 @@ attempt for each set of tests that fail, so that it stays diverse.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import Generic
 
 from agent.monitor.answers import TurnEnd
@@ -17,6 +16,7 @@ from agent.strategy.search.search_record import P, SearchRecord
 from agent.strategy.search.search_work import SearchWork
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
+from sandbox.lazy_dataclass import dataclass
 
 FOUNDERS = 3
 """Attempts that begin anew before any is gone on from."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agent.children.spec import ChildResult
@@ -16,6 +15,8 @@ from agent.exit_codes import Exit
 from agent.strategy.strategy_turn import StrategyTurn
 from agent.verify.reader import Reader, get_text_field
 from agent.verify.verdict import Verdict
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.untrusted_output import enclose_in_tag
 
 NODE_JUDGE = "attempt judge"
@@ -24,7 +25,7 @@ NODE_JUDGE = "attempt judge"
 MOST_WORDS = 600
 """Characters of its advice."""
 
-_SAID = re.compile(r"(\d+(?:\.\d+)?) of 10: (.*)", re.DOTALL)
+_SAID = compile_lazily(r"(\d+(?:\.\d+)?) of 10: (.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

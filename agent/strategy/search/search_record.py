@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, TypeVar
 
 from agent.strategy.candidate import Candidate
@@ -19,6 +19,7 @@ from agent.strategy.search.progress import (
     measure_progress,
     measure_report,
 )
+from sandbox.lazy_dataclass import dataclass
 
 AT_ONCE = 2
 """Attempts of one round. Fixed, so that a resumed turn makes the same ones wherever it runs."""

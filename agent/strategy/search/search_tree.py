@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from sandbox.lazy_dataclass import dataclass
 
 EXPLORE = 0.5
 """Weight of what is unknown against what was good: values lie between 0 and 1, and few nodes are made."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
@@ -28,6 +28,7 @@ from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import Equip, StrategyTurn
 from agent.strategy.team.tree_states import build_patch, commit_changes, merge_commits
 from agent.verify.verdict import Verdict
+from sandbox.lazy_dataclass import dataclass
 from sandbox.secrets.child_environment import redact
 from tools.core.text import clip, join_names
 from tools.git.git_process import Git, GitFailed

@@ -7,7 +7,6 @@ goes on from an earlier one by the remedy of its failure. What ran is the only r
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from agent.monitor.answers import TurnEnd
 from agent.strategy.best_candidate import apply_best
@@ -16,6 +15,7 @@ from agent.strategy.search.search_tree import Node, SearchTree
 from agent.strategy.search.search_work import SearchWork
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from agent.team.plan_graph.nodes import NodeId, PlanNode
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.text import clip
 from tools.lint.test_files import is_test_file
 
@@ -98,7 +99,7 @@ class Tests(BaseModel):
 
 Artefact = TypeVar("Artefact", bound=BaseModel)
 
-_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n```", re.DOTALL)
+_FENCED = compile_lazily(r"```(?:json)?[ \t]*\n(.*?)\n```", re.DOTALL)
 
 MOST_PROBLEM = 600
 """Characters of what a role is told about its artefact."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.children.spec import ChildSpec
 from agent.exit_codes import Exit
@@ -21,6 +21,7 @@ from agent.team.plan_graph.plan_check import check_plan
 from agent.team.plan_graph.plan_run import run_plan
 from agent.team.plan_graph.plan_view import show_plan
 from agent.team.plan_graph.team_size import TeamSize
+from sandbox.lazy_dataclass import dataclass
 from tools.core.text import clip
 from tools.git.git_process import Git, GitFailed
 

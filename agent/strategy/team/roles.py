@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from agent.strategy.team.artefacts import Artefact, read_artefact
 from agent.team.board.board_access import open_board
 from agent.team.board.board_log import open_logged_board
 from agent.team.board.findings_board import FindingsBoard
+from sandbox.lazy_dataclass import dataclass
 from sandbox.secrets.child_environment import redact
 from tools.core.text import clip
 from tools.core.untrusted_output import enclose_in_tag

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from agent.verify.review.review_verifier import ReviewVerifier
 from agent.verify.verdict import Claim, Verdict
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True, kw_only=True)

@@ -8,7 +8,6 @@ commits it.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 from agent.monitor.answers import TurnEnd
 from agent.strategy.candidate import Candidate
@@ -23,6 +22,7 @@ from agent.team.plan_graph.nodes import PlanState
 from agent.team.plan_graph.plan_check import check_plan
 from agent.team.plan_graph.team_size import TeamSize, estimate_team_size
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 from tools.core.text import clip
 from tools.git.git_process import Git, GitFailed
 

@@ -10,10 +10,10 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from agent.events import FindingEvent
 from agent.team.report import check_place
+from sandbox.lazy_dataclass import dataclass
 from tools.core.untrusted_output import enclose_in_tag
 
 LONGEST_NOTE = 200

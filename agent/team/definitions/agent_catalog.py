@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from agent.app_dirs import Home
@@ -20,6 +20,7 @@ from agent.team.definitions.builtin_agents import BUILT_IN, OWN_TOOLS
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
 from sandbox.fs.untrusted_file import read_workspace_file
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.trust import Definition
 from sandbox.sanitize import quote_name
 from tools.builtin_tools import NAMES

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from agent.model.effort import Effort
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
 from tools.core.tool_names import ToolGrant
 

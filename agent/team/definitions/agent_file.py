@@ -5,7 +5,6 @@ The format is that of Claude Code's sub-agents, which other agents read, too.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, get_args
@@ -18,6 +17,7 @@ from agent.extension.front_matter import (
 )
 from agent.model.effort import Effort
 from agent.team.definitions.agent_definition import AgentDefinition, MemoryScope
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.decision import Mode
 from tools.core.tool_names import ToolGrant, list_grants
 
@@ -60,7 +60,7 @@ MEMORIES: Mapping[str, MemoryScope] = {"none": "", "project": "project", "local"
 LONGEST_DESCRIPTION = 1_000
 """Characters of a description that are used: each session pays for those of all its agents."""
 
-_NAME = re.compile(r"[^\W_][\w.-]{0,63}")
+_NAME = compile_lazily(r"[^\W_][\w.-]{0,63}")
 
 
 class BadAgentFile(ValueError):

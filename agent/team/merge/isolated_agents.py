@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from agent.children.children import Children
@@ -28,6 +28,7 @@ from agent.team.merge.writers import (
 from agent.team.report import Report
 from agent.turn.runtime import Runtime
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from tools.core.text import join_names
 from tools.git.git_process import Git, GitFailed
 

@@ -7,7 +7,7 @@ All three are commits too, so that git finds renames; contents are those of a ch
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from agent.team.merge.merge_result import ConflictKind, MergeConflict, Side
@@ -30,6 +30,7 @@ from agent.team.merge.tree_changes import (
 from sandbox.fs.three_way_merge import MergeConflict as LinesConflict
 from sandbox.fs.three_way_merge import merge_lines, merge_values
 from sandbox.fs.workspace_tree import Tree
+from sandbox.lazy_dataclass import dataclass
 from tools.edit.apply.edit_plan import PlannedFile
 from tools.git.git_process import Git
 

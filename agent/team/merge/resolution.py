@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.team.merge.merge_plan import MergePlanner
@@ -13,6 +12,7 @@ from sandbox.fs.text_file import compute_fingerprint
 from sandbox.fs.three_way_merge import mark_conflicts
 from sandbox.fs.transaction.transactions import Transactions, Write
 from sandbox.fs.workspace_tree import Tree
+from sandbox.lazy_dataclass import dataclass
 from tools.edit.apply.edit_plan import build_writes
 from tools.git.git_process import Git
 from tools.git.worktrees import commit_entries

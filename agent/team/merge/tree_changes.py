@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.snapshots.path_state import GIT_LINK, GIT_NESTED
 from tools.git.git_process import Git
 

@@ -16,7 +16,7 @@ are not in it. It is removed with the child; after a kill by the next session, o
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.children.child import Child
 from agent.children.children import Children
@@ -27,6 +27,7 @@ from agent.team.merge.resolution import write_resolution
 from agent.turn.runtime import Runtime
 from agent.verify.verdict import Claim, Verdict
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from tools.core.text import join_names
 from tools.git.git_process import GitFailed
 from tools.git.worktrees import commit_patch

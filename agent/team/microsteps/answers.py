@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 from hashlib import sha256
 
 from sandbox.fs.text_file import BinaryFile, decode_text
 from sandbox.fs.workspace_tree import Tree
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.code.syntax import format_new_problems
 from tools.edit.apply.edit_plan import PlanRefused
 from tools.edit.apply.planner import plan_changes
@@ -25,8 +26,8 @@ UNCHANGED = "UNCHANGED"
 MOST_PROSE = 400
 """Characters around the edit: more is a model that does not do as it was told."""
 
-_FENCE = re.compile(r"^(```|~~~)[^\n`]*\n(.*?)^\1[ \t]*$", re.DOTALL | re.MULTILINE)
-_BLOCK = re.compile(r"^<{5,9} ?SEARCH\b.*?^>{5,9} ?REPLACE\b[^\n]*$", re.DOTALL | re.MULTILINE)
+_FENCE = compile_lazily(r"^(```|~~~)[^\n`]*\n(.*?)^\1[ \t]*$", re.DOTALL | re.MULTILINE)
+_BLOCK = compile_lazily(r"^<{5,9} ?SEARCH\b.*?^>{5,9} ?REPLACE\b[^\n]*$", re.DOTALL | re.MULTILINE)
 
 
 class RedFlag(ValueError):

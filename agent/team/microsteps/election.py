@@ -6,7 +6,9 @@ Wald's sequential test. Answers that break the format or are too long do not cou
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from sandbox.lazy_dataclass import dataclass
 
 MOST_PER_K = 12
 """Votes for each of the k after which a step is given up: voters who are right with 0.6 need 5 on average."""

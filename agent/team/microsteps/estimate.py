@@ -10,9 +10,9 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from agent.team.microsteps.election import Election
+from sandbox.lazy_dataclass import dataclass
 
 ACCEPTED_ERRORS = 0.02
 """Wrong steps expected in a whole run. So 98 of 100 runs have none; 95 are promised, the rest is for the estimate."""

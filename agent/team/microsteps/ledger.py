@@ -9,13 +9,14 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import create_private_folder, open_private, write_private_file
+from sandbox.lazy_dataclass import dataclass
 
 Outcome = Literal["changed", "unchanged", "failed"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent.children.children import Children
@@ -27,6 +27,7 @@ from agent.team.microsteps.voters import LimitReached, Voters
 from agent.turn.runtime import Runtime
 from sandbox.errors import Fault, UserError
 from sandbox.fs.text_file import BinaryFile, decode_text
+from sandbox.lazy_dataclass import dataclass
 
 NAME = "migrate"
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.team.microsteps.answers import compute_key
 from agent.team.microsteps.step_actions import run_script
 from agent.turn.runtime import Runtime
 from sandbox.fs.text_file import BinaryFile, NotInEncoding, decode_text, encode_text
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 MOST_SHOWN = 12_000
 """Characters of files that the model sees to write the program."""
@@ -21,7 +23,7 @@ MOST_SHOWN = 12_000
 BATCH = 4_000_000
 """Bytes of files given to one run of it."""
 
-_FENCE = re.compile(r"^```(?:python|py)?[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+_FENCE = compile_lazily(r"^```(?:python|py)?[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
 def read_script(reply: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agent.budget.limit_settings import LimitSettings
 from agent.children.children import Children
@@ -16,6 +15,7 @@ from agent.team.microsteps.ledger import Ledger
 from agent.turn.runtime import Runtime
 from sandbox.errors import Fault, UserError
 from sandbox.fs.text_file import decode_text
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import quote_name
 from sandbox.secrets.child_environment import redact
 from tools.core.untrusted_output import enclose_in_tag

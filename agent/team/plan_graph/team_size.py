@@ -7,12 +7,12 @@ estimate bounds children and the needs between their steps (AgentConductor); it 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from agent.team.plan_graph.nodes import PlanNode
+from sandbox.lazy_dataclass import dataclass
 from tools.code.localization.commit_history import load_commits
 from tools.core.text import format_count
 

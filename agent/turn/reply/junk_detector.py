@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from functools import lru_cache
+
+from sandbox.lazy_pattern import compile_lazily
 
 MIXED = 8
 """Words of several scripts in one span that no text has: in real ones, scripts change between words."""
@@ -16,7 +17,7 @@ BROKEN = 40
 """Replacement characters in one span: the server cuts characters, or the model writes bytes that are none."""
 
 _EVERY = 120
-_WORD = re.compile(r"[^\W\d_]{2,}")
+_WORD = compile_lazily(r"[^\W\d_]{2,}")
 _SCRIPTS = frozenset(
     {"LATIN", "CYRILLIC", "CJK", "HIRAGANA", "KATAKANA", "HANGUL", "ARABIC", "HEBREW", "THAI", "DEVANAGARI"}
     | {"GEORGIAN", "ARMENIAN", "BENGALI", "TAMIL", "TELUGU", "KANNADA", "MALAYALAM", "GUJARATI", "GURMUKHI"}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from sandbox.lazy_pattern import compile_lazily
+
 MOST_PERIOD = 600
 """Characters of the longest repeated passage that is searched for."""
 
@@ -23,7 +25,7 @@ _EVERY = 80
 """Characters after which the tail is looked at again."""
 
 _PROBE = 24
-_WORD = re.compile(r"[^\W\d_]{2,}")
+_WORD = compile_lazily(r"[^\W\d_]{2,}")
 _LEAST_WORDS = 4
 
 

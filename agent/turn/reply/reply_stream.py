@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from agent.budget.cost_budget import CostBudget, describe_remaining_limits, estimate_partial_usage
@@ -43,6 +43,7 @@ from agent.turn.reply.junk_detector import JunkDetector
 from agent.turn.reply.repetition_detector import RepetitionDetector
 from agent.turn.side_calls import convert_usage
 from sandbox.errors import Fault
+from sandbox.lazy_dataclass import dataclass
 from tools.core.action import Action
 
 WARMER = 0.8

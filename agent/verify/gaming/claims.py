@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from agent.verify.gaming.turn_trace import TurnTrace
+from sandbox.lazy_pattern import compile_lazily
 
-_SUCCESS = re.compile(
+_SUCCESS = compile_lazily(
     r"\b(?:all|the|every)?\s*(?:\d+\s+)?(?:unit\s+)?(?:tests?|suite|specs?|checks?|build)\b"
     r"(?!\s+(?:to"
     r"|should|must|that))[^.!?\n]{0,30}"
@@ -17,15 +18,15 @@ _SUCCESS = re.compile(
     r"|\b(?:verified|tested|confirmed)\s+(?:that|it|by|with)\b",
     re.IGNORECASE,
 )
-_DOUBT = re.compile(
+_DOUBT = compile_lazily(
     r"\b(?:not|n't|never|cannot|could not|unable|without|untested|should|would|might|may|if|once|please"
     r"|un(?:tested|verified))\b",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_QUOTED = compile_lazily(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 
 
-_NEEDLESS = re.compile(
+_NEEDLESS = compile_lazily(
     r"\balready\b|\bnothing (?:to|needs? to be|has to be|had to be|else to) (?:do|done|change|changed|fix"
     r"|fixed)\b|\bnothing to \w+\b"
     r"|\bno (?:code |further )?(?:changes?|fix(?:es)?|edits?|action) (?:is|are|was|were)?\s*(?:needed"
@@ -40,7 +41,7 @@ _NEEDLESS = re.compile(
     r"|已经|已有|无需|不需要|没有需要|既に|すでに|必要(?:は)?(?:ありません|ない)|不要です",
     re.IGNORECASE,
 )
-_DONE_WORK = re.compile(
+_DONE_WORK = compile_lazily(
     r"\b(?:i|we)(?:'ve| have)?\s+(?:just |now |already |also |successfully )*(?:added|renamed|changed|fixed"
     r"|updated|removed|deleted"
     r"|created|implemented|replaced|moved|edited|modified|wrote|written|refactored|made|corrected|repaired)\b"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePosixPath
 
@@ -17,6 +16,7 @@ from agent.verify.select.behaviour import FAILS, compute_key, has_value
 from agent.verify.select.checks import read_call
 from agent.verify.select.input_generation import InputPlan, generate_inputs
 from agent.verify.select.program_runner import Program, ProgramRunner
+from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
 from tools.lint.test_files import is_test_file
 from tools.testing.project_files import Project, TestsNotRunnable

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.events import Event, Prompt
 from agent.verify.suite_evidence import list_modified_files
 from agent.verify.verdict import Claim, Verdict
 from agent.verify.weakened_tests import WeakenedTests, describe_findings
+from sandbox.lazy_dataclass import dataclass
 from tools.core.untrusted_output import remove_foreign_text
 from tools.core.workspace import Workspace
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from contextlib import suppress
 
 from sandbox.errors import UserError
 from sandbox.fs.repository import find_root
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.decision import SCRATCH
 from sandbox.policy.effects import Effect
 from sandbox.policy.shell import judge_command_line
@@ -17,15 +17,17 @@ from tools.core.workspace import Workspace
 from tools.git.broker import Broker
 from tools.git.ignored_changes import find_ignored_changes
 
-_CACHES = re.compile(
+_CACHES = compile_lazily(
     r"(?:^|/)(?:\.[\w.-]*cache|\.hypothesis|\.tox|\.nox|\.coverage|\.nyc_output|__pycache__)(?:/|\.|$)"
 )
 """What runs of tests leave behind whatever was asked for."""
 
-_READS = re.compile(r"__(?:get|list|read|search|find|fetch|query|show|describe|count|look|resolve)(?![a-z])")
+_READS = compile_lazily(
+    r"__(?:get|list|read|search|find|fetch|query|show|describe|count|look|resolve)(?![a-z])"
+)
 """First words of a server's tools that change nothing."""
 
-_CHANGES_INSTALLED = re.compile(
+_CHANGES_INSTALLED = compile_lazily(
     r"\b(?:install|add|upgrade|update|remove|uninstall|sync|publish|push|deploy)\b"
 )
 """Words of commands that run code and use the network, where builds and tests do that, too."""

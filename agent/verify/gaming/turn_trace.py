@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, Prompt
+from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
 
 

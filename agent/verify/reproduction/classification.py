@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from agent.verify.reproduction.drafts import Draft
 from agent.verify.reproduction.matching import is_unnamed_error, match_error, match_output, normalize_output
 from agent.verify.reproduction.observation import ErrorSeen, RunSeen, StepSeen
 from agent.verify.reproduction.report.report_fields import Exchange, Report, ToldError
+from sandbox.lazy_dataclass import dataclass
 
 Reason = Literal[
     "syntax", "import", "fixture", "environment", "not told", "not seen", "not deterministic", "passes elsewhere",

@@ -6,24 +6,26 @@ import ast
 import builtins
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.verify.reproduction.report.report_fields import Exchange, Report, Snippet
 from agent.verify.reproduction.report.text_elements import normalize_code, parse_code
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 MOST_DRAFTS = 8
 """Drafts that are run for one report."""
 
-_NOTE = re.compile(r"\s+(?:<-+|#).*$")
-_FOREIGN = re.compile(
+_NOTE = compile_lazily(r"\s+(?:<-+|#).*$")
+_FOREIGN = compile_lazily(
     r"(?i)\b(?:fix(?:e[sd])?|patch|workaround|suggest\w*|propos\w*|solution|source of"
     r"|add(?:ing)? (?:the )?(?:following|these)|code (?:of|for|is|in)|implementation|defined as|definition"
     r"|on the line)\b"
 )
 """Prose before code of the project itself, or of a fix."""
 
-_VERSION = re.compile(r"__version__|\bversion(?:_info)?\b")
-_ALIAS = re.compile(
+_VERSION = compile_lazily(r"__version__|\bversion(?:_info)?\b")
+_ALIAS = compile_lazily(
     r"\bimport (?P<module>[\w.]+) as (?P<name>\w+)|\bfrom (?P<source>[\w.]+) import (?P<member>\w+)\b"
 )
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.verify.reproduction.report.report_fields import Exchange
 from agent.verify.reproduction.report.text_elements import parse_code
+from sandbox.lazy_dataclass import dataclass
 
 _DJANGO_SETTINGS = """\
 import django

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from agent.verify.reproduction.classification import (
     Failure,
@@ -38,6 +38,7 @@ from agent.verify.reproduction.result import Reproduction, State, Transition
 from agent.verify.reproduction.script_text import render_script
 from agent.verify.reproduction.suspicion import Suspicion, locate_report
 from sandbox.fs.untrusted_file import read_workspace_text
+from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
 
 SECONDS = 240.0

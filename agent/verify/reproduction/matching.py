@@ -9,6 +9,7 @@ import re
 from agent.verify.reproduction.observation import ErrorSeen, StepSeen
 from agent.verify.reproduction.report.report_fields import ToldError
 from agent.verify.reproduction.report.told_errors import UNNAMED
+from sandbox.lazy_pattern import compile_lazily
 
 ALIKE = 0.72
 """Ratio of difflib from which on two messages count as one: versions reword them."""
@@ -27,8 +28,8 @@ UNRELATED = frozenset(
 )  # fmt: skip
 """Exceptions that say more of the snippet or of the machine than of the code."""
 
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
-_SPACE = re.compile(r"\s+")
+_ADDRESS = compile_lazily(r"0x[0-9a-fA-F]{4,}")
+_SPACE = compile_lazily(r"\s+")
 
 
 def match_output(told: str, step: StepSeen) -> tuple[str, str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.verify.reproduction.classification import Rejection
 from agent.verify.reproduction.report.report_fields import Report
 from agent.verify.reproduction.suspicion import Suspicion
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 ATTEMPTS = 3
 """Scripts that a model may write for one report."""
@@ -17,7 +18,7 @@ ATTEMPTS = 3
 MOST_REPORT = 20_000
 """Characters of the report that the model is shown."""
 
-_BLOCK = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)```", re.DOTALL)
+_BLOCK = compile_lazily(r"```(?:python|py)?[ \t]*\n(.*?)```", re.DOTALL)
 
 
 @dataclass(slots=True, kw_only=True)

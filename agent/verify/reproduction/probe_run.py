@@ -7,7 +7,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from agent.verify.reproduction.observation import RunFailed, RunSeen
 from sandbox.errors import Fault, UserError
 from sandbox.fs.untrusted_file import read_workspace_file
+from sandbox.lazy_dataclass import dataclass
 from sandbox.process.command import Command, Completed, Limits
 from tools.core.workspace import Workspace
 from tools.shell.environment import python_environment

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from agent.events import Event, ObservationEvent, Prompt, Signal
 from agent.verify.suite_evidence import list_modified_files
 from agent.verify.verdict import Claim, Verdict
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 from tools.core.untrusted_output import quote_lines
 from tools.core.workspace import Workspace
 from tools.testing.project_files import TestsNotRunnable

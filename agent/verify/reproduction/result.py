@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
 from agent.verify.reproduction.classification import Failure, Rejection
 from agent.verify.reproduction.report.report_fields import Report
+from sandbox.lazy_dataclass import dataclass
 
 
 class State(StrEnum):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.verify.reproduction.report.report_fields import Report
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from tools.code.index.code_index import Index

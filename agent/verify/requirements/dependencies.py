@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-_NAME = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
+from sandbox.lazy_pattern import compile_lazily
+
+_NAME = compile_lazily(r"^\s*([A-Za-z0-9][\w.-]*)")
 
 
 def reads_dependencies(path: str) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from agent.prompt.prompt_text import remove_quoted_text
 from agent.verify.requirements.patterns import find_checks
 from agent.verify.requirements.requirement import Kind, Requirement, number_requirements
+from sandbox.lazy_pattern import compile_lazily
 
 MOST = 60
 """Requirements of one text; more are a list to be kept in a file."""
@@ -19,11 +19,11 @@ LARGEST = 30_000
 LONGEST = 1_000
 """Characters of a sentence that is read: a longer one is data."""
 
-_DATA = re.compile(r"\S{160}")
+_DATA = compile_lazily(r"\S{160}")
 """A word as no path or name is: an encoded blob, a minified line."""
 
-_SENTENCE = re.compile(r"(?:[^.!?;\n`]|`[^`\n]*`|[.!?;](?!\s|$)|`)+[.!?;]?")
-_BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
+_SENTENCE = compile_lazily(r"(?:[^.!?;\n`]|`[^`\n]*`|[.!?;](?!\s|$)|`)+[.!?;]?")
+_BULLET = compile_lazily(r"^\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 
 
 def extract_requirements(text: str) -> list[Requirement]:

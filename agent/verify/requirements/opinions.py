@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from agent.verify.reader import Reader, format_list, get_text_field
 from agent.verify.requirements.requirement import Requirement, Result
+from sandbox.lazy_dataclass import dataclass
 
 MOST_PROPOSED = 8
 """Requirements that a model may add: a longer list is a plan."""

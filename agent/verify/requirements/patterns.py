@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from agent.verify.requirements.requirement import Kind
 from agent.verify.requirements.wording import (
@@ -26,6 +25,8 @@ from agent.verify.requirements.wording import (
     split_items,
     split_names,
 )
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 Checks = Iterator[tuple[Kind, str]]
 """(kind, check) of what a match requires."""
@@ -53,7 +54,7 @@ def find_checks(sentence: str) -> list[tuple[Kind, str]]:
     return [each for each in kept if each[0] != "file-changed" or each[1] not in only]
 
 
-_NO_ORDER = re.compile(
+_NO_ORDER = compile_lazily(
     r"(?:\b(?:not|never|without|only|may|might|can|could|or|if you|avoid)|n't)\s+(?:\w+\s+)?$", re.IGNORECASE
 )
 
@@ -136,7 +137,7 @@ def _read_options(match: re.Match[str]) -> Checks:
     yield from (("name-exists", each) for each in split_names(match["names"]) if each.startswith("-"))
 
 
-_TEST_FILE = re.compile(r"(?:^|/)(?:test_[\w.-]+|[\w.-]+[_.-](?:test|spec)s?\.\w+)$|^tests?/")
+_TEST_FILE = compile_lazily(r"(?:^|/)(?:test_[\w.-]+|[\w.-]+[_.-](?:test|spec)s?\.\w+)$|^tests?/")
 _TESTED = rf"(?:\b[\w./-]+::\w[\w:-]*(?:\[[^\]\n]*\])?|\btest_\w+\b(?![/.])|{ITEM})"
 _PROGRAMS = frozenset(
     (

@@ -9,7 +9,6 @@ import os
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.verify.requirements.extraction import build_requirements
@@ -24,6 +23,8 @@ from agent.verify.requirements.requirement import (
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import read_regular_file
 from sandbox.fs.untrusted_file import read_workspace_file
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.trust import Definition
 
 LARGEST = 200_000
@@ -32,7 +33,7 @@ LARGEST = 200_000
 MOST = 300
 """Requirements of one file."""
 
-_ITEM = re.compile(r"^(?P<indent>\s*)(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(?P<text>\S.*)$")
+_ITEM = compile_lazily(r"^(?P<indent>\s*)(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(?P<text>\S.*)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,19 +198,28 @@ def parse_checklist(text: str, source: str) -> list[Requirement]:
 
 
 _STATES = (
-    (re.compile(r"^(?P<what>.+?) (?:exists?|is there|are there)$", re.IGNORECASE), r"\g<what> must exist"),
     (
-        re.compile(
+        compile_lazily(r"^(?P<what>.+?) (?:exists?|is there|are there)$", re.IGNORECASE),
+        r"\g<what> must exist",
+    ),
+    (
+        compile_lazily(
             r"^(?P<what>.+?) (?:is|are|stays?|remains?) (?:un(?:changed|touched)|not (?:changed|touched)"
             r"|as (?:it is|they are))$",
             re.IGNORECASE,
         ),
         r"do not change \g<what>",
     ),
-    (re.compile(r"^(?P<what>.+?) (?:is|are) (?:changed|updated|edited)$", re.IGNORECASE), r"update \g<what>"),
-    (re.compile(r"^(?P<what>.+?) (?:is|are) (?:gone|deleted|removed)$", re.IGNORECASE), r"delete \g<what>"),
     (
-        re.compile(r"^(?P<what>.+?) (?:succeeds?|pass(?:es)?|works?)$", re.IGNORECASE),
+        compile_lazily(r"^(?P<what>.+?) (?:is|are) (?:changed|updated|edited)$", re.IGNORECASE),
+        r"update \g<what>",
+    ),
+    (
+        compile_lazily(r"^(?P<what>.+?) (?:is|are) (?:gone|deleted|removed)$", re.IGNORECASE),
+        r"delete \g<what>",
+    ),
+    (
+        compile_lazily(r"^(?P<what>.+?) (?:succeeds?|pass(?:es)?|works?)$", re.IGNORECASE),
         r"\g<what> must pass",
     ),
 )

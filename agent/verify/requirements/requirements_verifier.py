@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any, Protocol
 
 from agent.events import Event, RequirementsEvent, Verification
@@ -22,6 +22,7 @@ from agent.verify.requirements.turn_changes import TurnChanges
 from agent.verify.requirements.work_trace import WorkTrace
 from agent.verify.suite_verifier import RunAction
 from agent.verify.verdict import Claim, Evidence, Verdict, VerdictOutcome
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
 from tools.core.workspace import Workspace
 

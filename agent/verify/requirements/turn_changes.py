@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.events import Event, ObservationEvent
 from agent.verify.suite_evidence import read_current_content
+from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from sandbox.lazy_pattern import compile_lazily
+
 _ENDINGS = (
     "pyi?|jsx?|tsx?|mjs|cjs|go|rs|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|scala|lua|sh|sql|md|rst|txt|toml|ini|cfg"
     "|ya?ml|json|xml|html|css|lock|csv|tmpl|proto|vue|ipynb|env|mod|gradle"
@@ -71,10 +73,10 @@ _NUMBERS = {
 }
 NUMBER = rf"(?:\d{{1,6}}|{'|'.join(_NUMBERS)}|a single)"
 
-_ITEM = re.compile(ITEM)
-_NAME = re.compile(NAME)
-_PATH = re.compile(PATH)
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|#)[A-Za-z_]\w*)*|--?[A-Za-z][\w-]*")
+_ITEM = compile_lazily(ITEM)
+_NAME = compile_lazily(NAME)
+_PATH = compile_lazily(PATH)
+_IDENTIFIER = compile_lazily(r"[A-Za-z_]\w*(?:(?:\.|::|#)[A-Za-z_]\w*)*|--?[A-Za-z][\w-]*")
 
 
 def split_items(text: str) -> list[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent
+from sandbox.lazy_dataclass import dataclass
 
 MOST = 80
 """Last actions of a turn that are kept."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Literal
 
 from agent.app_dirs import Home, make_private_folder
 from agent.sqlite_cache import open_cache
+from sandbox.lazy_dataclass import dataclass
 
 Result = Literal["agree", "disagree", "undecided"]
 

@@ -8,10 +8,12 @@ from typing import Literal, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
+from sandbox.lazy_pattern import compile_lazily
+
 MOST_PROBLEMS = 8
 """Problems of a review that are kept: the first ones weigh most."""
 
-_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n```", re.DOTALL)
+_FENCED = compile_lazily(r"```(?:json)?[ \t]*\n(.*?)\n```", re.DOTALL)
 
 
 class Problem(BaseModel):

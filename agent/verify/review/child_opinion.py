@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Literal
 
@@ -15,6 +14,7 @@ from agent.model.wire_formats.strict_schema import build_answer_schema
 from agent.turn.runtime import Runtime
 from agent.verify.review.answers import Answer, read_answer
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.secrets.child_environment import redact
 
 RoleName = Literal["reviewer", "judge"]

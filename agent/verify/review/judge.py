@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 from agent.children.children import Children
 from agent.turn.runtime import Runtime
@@ -11,6 +10,7 @@ from agent.verify.review.agreement import Result, count_opinion
 from agent.verify.review.answers import Preference
 from agent.verify.review.child_opinion import ask_role
 from agent.verify.select.tournament import ONE_WORD, OpinionLevel
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True, kw_only=True)

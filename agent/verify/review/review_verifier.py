@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agent.children.children import Children
 from agent.events import Event
@@ -18,6 +17,7 @@ from agent.verify.review.answers import Review
 from agent.verify.review.child_opinion import ask_role
 from agent.verify.suite_evidence import list_modified_files, read_current_content
 from agent.verify.verdict import Claim, Verdict, combine_verdicts
+from sandbox.lazy_dataclass import dataclass
 from tools.core.text import format_unified_diff
 from tools.core.workspace import Workspace
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
+
+from sandbox.lazy_dataclass import dataclass
 
 MOST = 12
 """Criteria of one rubric: more are not read."""

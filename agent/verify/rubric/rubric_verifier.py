@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent.events import Event, RubricEvent
@@ -12,6 +12,7 @@ from agent.verify.reader import Reader, format_list, get_text_field
 from agent.verify.requirements.turn_changes import TurnChanges
 from agent.verify.rubric.rubric import MOST, WEIGHTS, Criterion, Score, compute_score, list_items
 from agent.verify.verdict import Claim, Verdict, VerdictOutcome
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
 from tools.core.workspace import Workspace
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from agent.verify.select.behaviour import has_value
+from sandbox.lazy_dataclass import dataclass
 
 SIZE, CONSTANT, UNREAD = 0.5, 2.0, 1.0
 """Exponents: of a group's size (√size is CodeT's), and against constant results and parameters that are not read.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from agent.verify.select.checks import Check, read_call
 from agent.verify.select.patch_trials import PatchTrial
 from agent.verify.select.program_runner import Program
+from sandbox.lazy_dataclass import dataclass
 from tools.lint.test_files import is_test_file
 from tools.testing.project_files import Project
 

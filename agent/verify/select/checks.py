@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from agent.verify.select.behaviour import compute_value_key
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
-SEPARATOR = re.compile(r"\s*(?:==|=+>|-+>|➞|→|➝|⇒|#\s*=>|=|(?:should |will |must )?returns?:?)\s*")
+SEPARATOR = compile_lazily(r"\s*(?:==|=+>|-+>|➞|→|➝|⇒|#\s*=>|=|(?:should |will |must )?returns?:?)\s*")
 """What stands between a call and its result in the prose of examples."""
 
 

@@ -6,10 +6,10 @@ import ast
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from sandbox.lazy_dataclass import dataclass
 from tools.repair.patchwright_worker.live_code.nearby_values import iter_nearby_values
 
 Call = tuple[list[Any], dict[str, Any]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from agent.verify.select.agreement import (
     BehaviourTable,
@@ -16,6 +15,7 @@ from agent.verify.select.agreement import (
 from agent.verify.select.selection import Rating
 from agent.verify.select.static_signs import StaticSigns
 from agent.verify.verdict import Evidence, Verdict
+from sandbox.lazy_dataclass import dataclass
 
 CALIBRATION: Sequence[tuple[float, float]] = (
     (0.0, 0.1),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from agent.verify.select.changed_functions import collect_project_calls, find_common_function
@@ -16,6 +16,7 @@ from agent.verify.select.static_signs import measure_signs
 from agent.verify.select.tournament import Ask, OpinionLevel
 from agent.verify.verdict import Verdict
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
 from tools.testing.project_files import Project, TestsNotRunnable
 from tools.testing.report import TestReport

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agent.prompt.excused_changes import read_request
@@ -12,6 +12,7 @@ from agent.verify.select.patch_text import PatchFile, build_patch_file
 from agent.verify.verdict import Verdict
 from sandbox.fs.private_files import create_private_folder
 from sandbox.fs.transaction.transactions import Transactions
+from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
 from tools.edit.apply.edit_plan import PlannedFile, PlanRefused, build_writes
 from tools.edit.apply.planner import plan_changes

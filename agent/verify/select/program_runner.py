@@ -7,10 +7,11 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.process.command import Command, Limits, Sandbox
 from sandbox.process.output_capture import HEAD
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agent.verify.select.agreement import BehaviourTable, GeneratedTest, find_distinguishing_call
 from agent.verify.select.behaviour import compute_key, format_key
@@ -21,6 +20,7 @@ from agent.verify.select.program_runner import Program, ProgramRun, ProgramRunne
 from agent.verify.select.selection import LEAST_CONFIDENCE, Choice, Level, choose_candidate
 from agent.verify.select.tournament import Ask, OpinionLevel
 from agent.verify.verdict import Verdict
+from sandbox.lazy_dataclass import dataclass
 
 INPUTS = 60
 """Generated inputs: a second of run time for a quick function; more hardly tell any more programs apart."""

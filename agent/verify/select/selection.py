@@ -7,10 +7,11 @@ choice says which, why, and how sure it is. It abstains where the evidence does 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from agent.verify.verdict import Evidence
+from sandbox.lazy_dataclass import dataclass
 
 LEAST_CONFIDENCE = 0.5
 """Confidence below which nothing is chosen unless asked for: more likely wrong than right."""

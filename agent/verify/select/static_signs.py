@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from agent.verify.select.patch_text import PatchFile
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.lint.test_files import is_test_file
 
 NEAR = 3
@@ -30,8 +31,8 @@ WEIGHTS: Mapping[str, float] = {
 }
 """Weight of each sign in the score of a patch."""
 
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
-_LEFTOVER = re.compile(r"^\s*(?:print\(|breakpoint\(|import pdb|console\.log\()|\b(?:TODO|FIXME|XXX)\b")
+_WORD = compile_lazily(r"[A-Za-z_][A-Za-z0-9_]{2,}")
+_LEFTOVER = compile_lazily(r"^\s*(?:print\(|breakpoint\(|import pdb|console\.log\()|\b(?:TODO|FIXME|XXX)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

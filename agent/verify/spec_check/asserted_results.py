@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from agent.verify.spec_check.told_results import normalise_literal, split_call
+from sandbox.lazy_dataclass import dataclass
 
 _EQUAL = frozenset(("assertEqual", "assertEquals", "assertIs", "assertListEqual", "assertDictEqual"))
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agent.verify.reader import Reader, format_list, get_text_field
 from agent.verify.spec_check.finding import FindingKind, SpecFinding
+from sandbox.lazy_dataclass import dataclass
 
 MOST = 6
 """Findings of a model: more would hide those of code."""

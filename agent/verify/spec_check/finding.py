@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any, Literal
 
 from agent.verify.verdict import Evidence
+from sandbox.lazy_dataclass import dataclass
 
 FindingKind = Literal["contradiction", "impossible", "loophole"]
 """contradiction: two texts say different things; impossible: no work meets both; loophole: work that meets the text

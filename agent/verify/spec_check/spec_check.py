@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol
 
 from agent.events import Event, Signal, SpecCheckEvent
@@ -16,6 +16,7 @@ from agent.verify.spec_check.finding import PROMPT, SpecFinding, merge_correctio
 from agent.verify.suite_verifier import RunAction
 from sandbox.errors import UserError
 from sandbox.fs.untrusted_file import read_workspace_text
+from sandbox.lazy_dataclass import dataclass
 from tools.core.untrusted_output import quote_lines
 from tools.core.workspace import Workspace
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from agent.prompt.prompt_text import remove_quoted_text
 from agent.verify.requirements.extraction import split_sentences
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 _CALL = r"(?P<call>[A-Za-z_][\w.]*\((?:[^()\n`]|\([^()\n`]*\))*\))"
 _VALUE = (
@@ -19,24 +20,24 @@ _VALUE = (
     r"(?!\w)"
 )
 _MUST = r"(?:must|should|shall|has to|needs to|is to|to)"
-_RETURNS = re.compile(
+_RETURNS = compile_lazily(
     rf"(?<![\w.]){_CALL}`?\s*(?:{_MUST}\s+(?:return|be|give|equal|yield)|(?P<form>==|→|->))\s*`?{_VALUE}"
     r"(?=(?P<rest>.{0,30}))"
 )
-_WANTED = re.compile(
+_WANTED = compile_lazily(
     r"\b(?:must|should|shall|so that|such that|until|ensure|make sure|make|want|expect(?:ed)?|has to|needs? to)\b",
     re.IGNORECASE,
 )
 """Words that make an equation a demand: alone it may tell what is wrong today."""
 
-_HOWEVER = re.compile(
+_HOWEVER = compile_lazily(
     r"[`,\s]*\b(?:but|instead|although|though|which is|and not|rather than)\b", re.IGNORECASE
 )
-_RAISES = re.compile(
+_RAISES = compile_lazily(
     rf"(?<![\w.]){_CALL}`?\s*{_MUST}\s+raise\s+(?:an?\s+)?"
     r"`?(?P<error>[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Iteration))"
 )
-_TODAY = re.compile(
+_TODAY = compile_lazily(
     r"\b(?:now|today|currently|actually|at present|instead of|wrongly|but)\b(?:\s+\w+){0,3}\s*$",
     re.IGNORECASE,
 )

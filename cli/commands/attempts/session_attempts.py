@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.app_dirs import Home
 from agent.workspace_root import find_workspace_root
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent.strategy.person.attempt_tree import AttemptTree

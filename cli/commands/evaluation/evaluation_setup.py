@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from agent.session_settings import SessionSettings
 from agent.workspace_root import find_workspace_root
 from cli.commands.evaluation.evaluation_options import open_store
 from cli.settings.layers import load_settings
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

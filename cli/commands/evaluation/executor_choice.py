@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cli.commands.evaluation.evaluation_options import count_jobs
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent.evaluation.executors.executor import TrialExecutor

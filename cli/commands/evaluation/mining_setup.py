@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.app_dirs import Home
@@ -11,6 +10,7 @@ from agent.evaluation.mining.project_environment import activate_environment
 from cli.output.standard_streams import write_error
 from cli.settings.layers import load_settings
 from sandbox.access_settings import AccessSettings
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_text
 
 

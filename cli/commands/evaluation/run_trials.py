@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,6 +33,7 @@ from cli.commands.options import (
     Sandbox,
     collect_flags,
 )
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent.evaluation.runs.run_suite import Progress, SuiteRun

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from agent.model.routing.roles import Role
 from cli.commands.git.model_text import ask_model, read_diff_excerpt
 from cli.hooks.confinement import choose_confinement
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.trust import TrustStore
 from sandbox.sanitize import quote_name, sanitize_text
 from tools.git.git_change import find_empty_tree, read_committed_change, read_staged_change

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +13,7 @@ import typer
 from agent.exit_codes import Exit
 from cli.commands.options import ApiBase, Folder, Model, Tests, collect_flags
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_json, sanitize_text
 
 if TYPE_CHECKING:

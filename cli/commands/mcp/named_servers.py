@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.app_dirs import Home
@@ -12,6 +11,7 @@ from cli.settings.environment import build_variable_name
 from cli.settings.layers import load_settings
 from cli.settings.settings_files import FILE, PROJECT_FILE, SERVER_FILE, locate_setting, read_settings_file
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from tools.mcp.server_settings import McpServerSettings, normalize_server
 
 

@@ -20,10 +20,11 @@ from cli.settings.setting_sources import (
     unset_setting,
 )
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.sanitize import sanitize_json, sanitize_text
 from tools.mcp.oauth.token_store import TokenStore
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_VARIABLE = compile_lazily(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def add_server(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.app_dirs import Home
@@ -13,6 +12,7 @@ from agent.exit_codes import Exit
 from agent.workspace_root import find_workspace_root
 from cli.commands.mcp.named_servers import find_servers
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_text
 from tools.mcp.oauth.sign_in_error import NoSignInAskedError, SignInError, UnreachableError
 from tools.mcp.oauth.token_store import TokenStore

@@ -6,7 +6,7 @@ import asyncio
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from agent.session_settings import SessionSettings
 from agent.workspace_root import find_workspace_root
 from cli.commands.mcp.named_servers import NamedServer, find_servers
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_json, sanitize_text
 
 if TYPE_CHECKING:

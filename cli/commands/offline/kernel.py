@@ -16,6 +16,7 @@ from agent.exit_codes import Exit
 from cli.commands.options import Folder, Mode, Sandbox, collect_flags
 from cli.output.standard_streams import write_line
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.sanitize import sanitize_json, sanitize_text
 
 if TYPE_CHECKING:
@@ -52,10 +53,10 @@ def kernel(
     raise typer.Exit(run_blocks(folder, file, flags, go_on=go_on, as_json=as_json))
 
 
-_CELL = re.compile(r"^# ?%%.*$", re.MULTILINE)
+_CELL = compile_lazily(r"^# ?%%.*$", re.MULTILINE)
 """Separator of the blocks of a Python script, as in Spyder, VS Code and Jupytext."""
 
-_FENCED = re.compile(r"^(`{3,})python[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+_FENCED = compile_lazily(r"^(`{3,})python[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
 def split_blocks(text: str, *, markdown: bool) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +14,7 @@ from agent.exit_codes import Exit
 from agent.workspace_root import find_workspace_root
 from cli.commands.options import ApiBase, Folder, Model, Tests, collect_flags
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_json, sanitize_text
 
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from sandbox.errors import Fault, UserError
 from sandbox.helpers.git_runner import NO_USER_SETTINGS, GitRunner, strip_git_variables
+from sandbox.lazy_pattern import compile_lazily
 
 # Beside the floors, in a checkout as in the wheel.
 HISTORY = Path(__file__).parents[3] / "examples" / "ledger" / "history"
@@ -51,5 +51,5 @@ def _run_git(target: Path, *arguments: str, stdin: bytes = b"") -> None:
         raise UserError(Fault.CONFIGURATION, f"git could not make the demo's repository: {said}")
 
 
-_NOTHING = re.compile("")
+_NOTHING = compile_lazily("")
 """No variable of the caller's: neither another place for git nor another identity."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -15,6 +15,7 @@ from agent.app_dirs import Home, make_private_folder
 from agent.exit_codes import Exit
 from cli.commands.options import ApiBase, Folder
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_json, sanitize_text
 
 if TYPE_CHECKING:

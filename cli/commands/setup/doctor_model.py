@@ -7,12 +7,13 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.app_dirs import Home
 from agent.exit_codes import Exit
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_json, sanitize_text
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.workspace import Workspace
 from tools.testing.launch import Launch
 from tools.testing.project_files import Project
@@ -55,7 +56,7 @@ def _find_missing_maven_plugins() -> Obstacle | None:
     )
 
 
-_OPTIONS = re.compile(r"^\s*addopts\s*=(?:.|\n[ \t])*?--cov\b", re.MULTILINE)
+_OPTIONS = compile_lazily(r"^\s*addopts\s*=(?:.|\n[ \t])*?--cov\b", re.MULTILINE)
 
 
 def _find_missing_coverage(project: Project, launch: Launch) -> Obstacle | None:

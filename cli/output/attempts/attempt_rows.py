@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from cli.output.amounts import format_money
 from cli.output.style.paint import MARKS, Paint, Style
 from cli.output.style.terminal import truncate_text
 from cli.output.tables import Column
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_text
 from tools.core.text import format_count
 

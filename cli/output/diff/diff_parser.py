@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,7 @@ def _read_note(line: str, file: FileDiff) -> None:
         file.notes.append("binary")
 
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)")
-_GIT = re.compile(r'diff --git "?a/(.*?)"? "?b/(.*?)"?$')
-_MODES = re.compile(r"(old|new|new file|deleted file) mode (\d+)")
-_MOVES = re.compile(r"(rename|copy) from (.*)")
+_HUNK = compile_lazily(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)")
+_GIT = compile_lazily(r'diff --git "?a/(.*?)"? "?b/(.*?)"?$')
+_MODES = compile_lazily(r"(old|new|new file|deleted file) mode (\d+)")
+_MOVES = compile_lazily(r"(rename|copy) from (.*)")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from difflib import SequenceMatcher
+
+from sandbox.lazy_pattern import compile_lazily
 
 LONGEST = 300
 """Maximum words of a line for the word diff: more takes too long."""
@@ -35,7 +36,7 @@ def find_word_changes(before: str, after: str) -> tuple[Places, Places]:
     return left, right
 
 
-_WORD = re.compile(r"\w+|\s+|.")
+_WORD = compile_lazily(r"\w+|\s+|.")
 
 
 def _measure_starts(words: list[str]) -> list[int]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from xml.sax.saxutils import quoteattr
 
 from agent.evaluation.analysis.run_report import RunReport
 from agent.evaluation.runs.result_store import iterate_trials
 from agent.evaluation.runs.trial_result import TrialResult
+from sandbox.lazy_pattern import compile_lazily
 
-_FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FORBIDDEN = compile_lazily("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 does not have."""
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from agent.events import Event, SessionStart
 from agent.session.undo import Timeline
+from sandbox.lazy_dataclass import dataclass
 from sandbox.snapshots.path_state import State
 from sandbox.snapshots.workspace_snapshots import Snapshots
 from tools.core.text import format_unified_diff

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 Data = Mapping[str, object]
 
@@ -125,7 +127,7 @@ def _make_lines_describer(*keys: str) -> Callable[[Data], str]:
     return lambda arguments: " ".join(filter(None, (line(arguments) for line in lines)))
 
 
-_PATCHED = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File:|\+\+\+) (?:b/)?(\S.*)$", re.MULTILINE)
+_PATCHED = compile_lazily(r"^(?:\*\*\* (?:Add|Update|Delete) File:|\+\+\+) (?:b/)?(\S.*)$", re.MULTILINE)
 
 
 def _describe_patch(arguments: Data) -> str:

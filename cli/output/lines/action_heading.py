@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from agent.events import ObservationEvent
 from cli.output.diff.diff_parser import parse_diff
 from cli.output.lines.action_descriptions import describe_result
 from cli.output.style.paint import MARKS, Paint, Style, get_mark
 from cli.output.style.terminal import measure_columns, truncate_text
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import quote_name, sanitize_text
 
 LEAST = 8

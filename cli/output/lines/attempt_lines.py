@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.events import (
     AttemptEvent,
@@ -19,6 +19,7 @@ from agent.strategy.candidate import describe_candidate
 from cli.output.amounts import format_money
 from cli.output.style.paint import MARKS, Paint, Style
 from cli.output.style.terminal import truncate_text
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_text
 from tools.core.text import format_count
 

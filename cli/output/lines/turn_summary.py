@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from agent.events import End
 from cli.output.amounts import format_duration, format_price, format_tokens
 from cli.output.style.paint import MARKS, Paint, Style
 from cli.output.style.terminal import measure_columns, truncate_text
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_text
 
 _OUTCOMES: dict[str, tuple[str, Style, str]] = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 LONGEST_BLOCK = 6_000
 """Maximum characters of one paragraph, list or table that are held back, so that the text redrawn while it streams
@@ -141,5 +143,5 @@ def _parse_language(info: str) -> str:
     return words[0].strip("{}.") if words else ""
 
 
-_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})(.*)$")
+_FENCE = compile_lazily(r"^([ \t]*)(`{3,}|~{3,})(.*)$")
 """(indentation, fence, info)."""

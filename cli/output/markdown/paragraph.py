@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from cli.output.style.terminal import measure_columns
 from cli.output.style.theme import get_sgr_parameters, has_colours
+from sandbox.lazy_pattern import compile_lazily
 
 READABLE_WIDTH = 100
 """Maximum columns of prose: longer lines are hard to read, however wide the terminal is."""
@@ -31,13 +32,13 @@ def render_paragraph(text: str, width: int, *, colour: bool) -> str | None:
     return "\n".join([_paint_spans(row, colour=colour) for row in _cut_spans(spans, breaks)])
 
 
-_OTHER = re.compile(r"[\\\[\]<>&~|\t]|  |(?<!\w)_|_(?!\w)|\n |^ | $|^\n|\n$|\n\n")
+_OTHER = compile_lazily(r"[\\\[\]<>&~|\t]|  |(?<!\w)_|_(?!\w)|\n |^ | $|^\n|\n$|\n\n")
 """Links, HTML, entities, escapes, tables, underscores that may emphasize, space that may mean something."""
 
-_STARTS = re.compile(r"^(?:[#>=+-]|\*(?!\*\w)|\d{1,9}[.)](?:\s|$)|```)", re.M)
+_STARTS = compile_lazily(r"^(?:[#>=+-]|\*(?!\*\w)|\d{1,9}[.)](?:\s|$)|```)", re.M)
 """Beginnings of a heading, quote, list, rule or fence."""
 
-_SPAN = re.compile(
+_SPAN = compile_lazily(
     r"(?<![`\w])`(?! )(?P<code>[^`]+)(?<! )`(?!`)"
     r"|(?:^|(?<=[ (]))(?P<mark>\*{1,2})(?P<words>\w(?:[^*`]*\w)?)(?P=mark)(?=[ .,;:!?)]|$)"
 )
@@ -76,7 +77,7 @@ def _find_breaks(plain: str, width: int) -> list[tuple[int, int]] | None:
     return [*rows, (start, end)]
 
 
-_WORDS = re.compile(r"[^ ]+")
+_WORDS = compile_lazily(r"[^ ]+")
 
 
 def _cut_spans(spans: Sequence[Span], rows: Sequence[tuple[int, int]]) -> Iterator[list[Span]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from cli.output.style.theme import has_colours
+from sandbox.lazy_pattern import compile_lazily
 
 PROGRAMS = frozenset({"vscode", "iTerm.app", "WezTerm", "ghostty", "Hyper", "Tabby", "rio", "contour"})
 """Values of TERM_PROGRAM whose terminals open links."""
@@ -22,8 +23,8 @@ LEAST_VTE = 5000
 MOST = 20
 """Candidates of one line that are looked up."""
 
-_SGR = re.compile(r"(\x1b\[[0-9;]*m)")
-_CANDIDATE = re.compile(r"(?<![\w./\\-])(?P<path>[\w.@+/-]*[./][\w.@+/-]*\w)(?::(?P<line>\d+))?")
+_SGR = compile_lazily(r"(\x1b\[[0-9;]*m)")
+_CANDIDATE = compile_lazily(r"(?<![\w./\\-])(?P<path>[\w.@+/-]*[./][\w.@+/-]*\w)(?::(?P<line>\d+))?")
 
 
 def can_link(env: Mapping[str, str] = os.environ) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TextIO
+
+from sandbox.lazy_dataclass import dataclass
 
 NO_TERMINAL_WIDTH = 100
 """Columns without a terminal (a log file, a pipe): wide enough for a path, narrow enough for a web page."""
@@ -82,7 +82,7 @@ def wrap_hanging(line: str, width: int, indent: str) -> list[str]:
 
     It is broken after a space near the end of a row, else exactly at the width. Colours are reset at the end of a row.
     """
-    parts = re.split(_SGR, line)
+    parts = _SGR.split(line)
     if measure_columns("".join(parts[::2])) <= width:
         return [line]
     rows, row, taken, state = list[str](), "", 0, ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from acp.helpers import update_agent_message_text
 from acp.schema import (
@@ -39,6 +39,7 @@ from cli.protocols.acp.request_errors import make_request_error
 from cli.protocols.acp.session_modes import SessionModes
 from cli.protocols.acp.session_opening import OpenedRuntime
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_text
 
 REPLAYED_AT_ONCE = 200

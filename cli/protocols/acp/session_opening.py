@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from cli.protocols.acp.request_errors import make_no_session_error
 from cli.settings.settings_types import Settings
 from sandbox.errors import Fault, UserError
 from sandbox.fs.installation import build_exposure_warning
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

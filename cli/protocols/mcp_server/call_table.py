@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 from cli.protocols.mcp_server.open_call import AskedForm, OpenCall
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 
 MOST_CALLS = 32
 """Calls at work at the same time, with those that wait for an answer."""

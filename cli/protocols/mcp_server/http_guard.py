@@ -6,9 +6,10 @@ import asyncio
 import hmac
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sandbox.lazy_dataclass import dataclass
 
 MOST_BYTES = 4 << 20
 """Size of a request's body; a patch has at most half of it."""

@@ -10,10 +10,11 @@ import asyncio
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from cli.protocols.mcp_server.tool_result import ToolResult
+from sandbox.lazy_dataclass import dataclass
 
 MOST_UNSENT = 256
 """Lines of progress that wait for the client; later ones are dropped, since a newer one tells more."""

@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from cli.protocols.mcp_server.open_call import OpenCall
 from cli.settings.settings_types import Settings
 from patchwright.version import VERSION
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Approval, Mode
 
 FOLDER = "mcp"

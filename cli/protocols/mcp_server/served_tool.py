@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -12,6 +11,7 @@ from cli.protocols.mcp_server.open_call import OpenCall
 from cli.protocols.mcp_server.served_repository import ServedRepository
 from cli.protocols.mcp_server.tool_result import ToolResult
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 
 LONGEST_QUOTE = 80
 """Characters of a bad argument that are quoted."""

@@ -8,9 +8,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sandbox.helpers.own_programs import build_search_path, drop_planted_libraries, find_own_program
+from sandbox.lazy_dataclass import dataclass
 
 PATIENCE = 3.0
 """Seconds for one program: it asks the desktop, or the program that owns the selection."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cli.tui.commands.slash_command import Command
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent.goal.goal_state import GoalState

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cli.tui.conversation.conversation import Conversation

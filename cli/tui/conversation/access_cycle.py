@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Approval, Mode
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent.app_dirs import Home
@@ -19,6 +18,7 @@ from cli.tui.conversation.chat import Chat
 from cli.tui.conversation.header import choose_tip, format_facts
 from cli.tui.frontend import Frontend
 from sandbox.fs.installation import build_exposure_warning
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

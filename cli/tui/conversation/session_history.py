@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.events import End, Event, Prompt
 from agent.session.log import Session
 from agent.session.undo import Timeline
 from agent.session.usage_report import UsageReport
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

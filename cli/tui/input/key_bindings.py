@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.application import get_app
@@ -27,6 +26,7 @@ from prompt_toolkit.search import accept_search
 from cli.settings.key_actions import ACTIONS
 from cli.tui.input.tab_completion import TabCompletion
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from prompt_toolkit.buffer import Buffer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from sandbox.lazy_pattern import compile_lazily
 
 FOLDED_LINES = 8
 FOLDED_CHARACTERS = 2_000
@@ -69,4 +69,4 @@ def _mention_picture(text: str) -> str:
 PICTURES = {".png", ".jpg", ".jpeg", ".gif", ".webp"}
 LONGEST_PATH = 4_096
 
-_MARK = re.compile(r"\[pasted \d+ (?:lines|characters)(?:, \d+)?\]")
+_MARK = compile_lazily(r"\[pasted \d+ (?:lines|characters)(?:, \d+)?\]")

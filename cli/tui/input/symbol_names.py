@@ -6,11 +6,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from cli.tui.input.fuzzy_match import rank_matches
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 
 FRESH = 30.0
 """Seconds for which the names are reused before the index is queried again."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from agent.app_dirs import Home
 from cli.output.effect_description import describe_effect
 from cli.tui.frontend import Answer, Option, Question
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Decision, Policy
 from sandbox.policy.effects import Effect
 from sandbox.sanitize import sanitize_for_approval, sanitize_text

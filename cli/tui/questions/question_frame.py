@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from cli.output.style.paint import get_mark
 from cli.output.style.terminal import Terminal, measure_columns, truncate_text, wrap_characters, wrap_words
 from cli.output.style.theme import apply_style
 from cli.tui.frontend import Option, Question
 from cli.tui.questions.shown_change import Row, ShownChange, draw_change, format_whole_change
+from sandbox.lazy_dataclass import dataclass
 
 WIDEST = 120
 """Columns of a frame in a wide window: longer rows are hard to read."""

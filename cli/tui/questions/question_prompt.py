@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
@@ -11,6 +11,7 @@ from prompt_toolkit.document import Document
 from cli.output.style.terminal import Terminal
 from cli.tui.frontend import Answer, Option, Question
 from cli.tui.questions.question_frame import Frame
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby, islice
 
@@ -13,6 +13,7 @@ from cli.output.diff.diff_parser import parse_diff
 from cli.output.diff.diff_view import format_diff
 from cli.output.style.terminal import Terminal, wrap_characters
 from cli.output.style.theme import apply_style, get_theme
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_for_approval
 
 Row = Sequence[tuple[str, str]]

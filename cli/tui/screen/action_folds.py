@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.events import ObservationEvent
 from cli.output.lines.action_heading import LEAST_BESIDE, count_looked_lines, format_fold
 from cli.output.style.paint import Paint, get_mark
 from cli.output.style.terminal import measure_columns, truncate_text
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_text
 
 LOOKING = {"read", "list", "search", "recall", "git_status", "git_diff", "symbols", "map", "outline"}

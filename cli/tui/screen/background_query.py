@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from cli.output.diff.diff_colours import find_colour_depth
 from cli.output.style.theme import get_background, has_colours, set_background
+from sandbox.lazy_pattern import compile_lazily
 
 QUESTION = "\x1b]11;?\x1b\\"
 
@@ -42,6 +41,6 @@ class BackgroundQuery:
 
 
 _PART = r"([0-9a-fA-F]{1,4})"
-_REPLY = re.compile(rf"\x1b\]11;rgba?:{_PART}/{_PART}/{_PART}(?:/[0-9a-fA-F]{{1,4}})?(?:\x07|\x1b\\)")
-_BEGUN = re.compile(r"\x1b\]1(?:1(?:;[rgba:/0-9a-fA-F]{0,32}\x1b?)?)?$")
+_REPLY = compile_lazily(rf"\x1b\]11;rgba?:{_PART}/{_PART}/{_PART}(?:/[0-9a-fA-F]{{1,4}})?(?:\x07|\x1b\\)")
+_BEGUN = compile_lazily(r"\x1b\]1(?:1(?:;[rgba:/0-9a-fA-F]{0,32}\x1b?)?)?$")
 """Not a lone Esc, nor Alt-]: those are keys."""

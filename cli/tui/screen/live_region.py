@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from cli.output.style.theme import get_sgr_parameters, get_theme, has_colours
 from cli.tui.frontend import Styled
 from cli.tui.questions.waiting_time import WaitingTime
 from cli.tui.screen.working_line import WorkingLine
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:

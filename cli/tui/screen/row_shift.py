@@ -6,7 +6,6 @@ The renderer by itself erases the region for every printed line, and writes all 
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable
@@ -17,6 +16,8 @@ from prompt_toolkit.data_structures import Point
 from prompt_toolkit.layout.screen import Screen
 from prompt_toolkit.output import Output
 from prompt_toolkit.renderer import Renderer
+
+from sandbox.lazy_pattern import compile_lazily
 
 Cell = TypeVar("Cell")
 
@@ -118,11 +119,11 @@ def _fits(line: str, columns: int) -> bool:
     return _measure_most(shown) <= columns
 
 
-_SEQUENCES = re.compile(r"\x1b\[[0-9;]*[mK]|\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)")
+_SEQUENCES = compile_lazily(r"\x1b\[[0-9;]*[mK]|\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)")
 """Colours, the rest of a row in a colour, and links: they take no columns."""
 
 
-_NARROW = re.compile("[ -~\u00a0-\u02ff\u2010-\u2027\u202a-\u25ff]*")
+_NARROW = compile_lazily("[ -~\u00a0-\u02ff\u2010-\u2027\u202a-\u25ff]*")
 """Characters of one column each: those that `_measure_character` measures as that, a row of code at once."""
 
 

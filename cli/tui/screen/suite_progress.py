@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from sandbox.lazy_pattern import compile_lazily
+
 
 class TestProgress:
     """Counts from lines like `collected 40 items`, `....F..  [ 42%]`, `ok 12`, `--- FAIL: TestX`."""
@@ -46,10 +48,10 @@ def _count_failures(line: str, letters: re.Match[str] | None) -> int:
     return int(bool(_FAILED.search(line)))
 
 
-_SHARE = re.compile(r"\[\s*(\d{1,3})%\]")
-_DOTS = re.compile(r"(?:^|\s)([.FEsxX]{2,})(?:\s|$)")
-_MORE = re.compile(r"([.FEsxX]+)(?:\s|$)")
+_SHARE = compile_lazily(r"\[\s*(\d{1,3})%\]")
+_DOTS = compile_lazily(r"(?:^|\s)([.FEsxX]{2,})(?:\s|$)")
+_MORE = compile_lazily(r"([.FEsxX]+)(?:\s|$)")
 """What a line of letters is continued by."""
-_FAILED = re.compile(r"\bFAILED\b|^not ok\b|^--- FAIL|\.\.\. FAIL(?:ED)?\b")
-_TOTAL = re.compile(r"^collected (\d+) items?|^1\.\.(\d+)\s*$")
-_TAP = re.compile(r"^(?:not )?ok\b")
+_FAILED = compile_lazily(r"\bFAILED\b|^not ok\b|^--- FAIL|\.\.\. FAIL(?:ED)?\b")
+_TOTAL = compile_lazily(r"^collected (\d+) items?|^1\.\.(\d+)\s*$")
+_TAP = compile_lazily(r"^(?:not )?ok\b")

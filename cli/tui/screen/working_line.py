@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from cli.output.amounts import format_duration, format_tokens
 from cli.output.style.terminal import measure_columns, truncate_text
 from cli.tui.frontend import Styled
 from cli.tui.questions.waiting_time import WaitingTime
+from sandbox.lazy_dataclass import dataclass
 
 WAITING = "Waiting for you"
 """Activity while a question waits for the person."""

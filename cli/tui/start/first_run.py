@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import sys
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.app_dirs import SETTINGS_FILE, Home
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 if TYPE_CHECKING:
     from cli.settings.settings_types import Settings
@@ -159,7 +159,7 @@ class FirstRun:
                 self._chat.show_message(_join_lines(f"! {each.name}: {detail}. {each.hint}"), "yellow")
 
 
-_LISTED = re.compile(r" \(looked for .*?\)")
+_LISTED = compile_lazily(r" \(looked for .*?\)")
 """What was looked for in vain: too long for one line."""
 
 _TOLD = ("identity", "tests")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
 from sandbox.errors import translate_write_errors
 from sandbox.fs.private_files import create_private_folder
 from sandbox.fs.text_file import compute_fingerprint
+from sandbox.lazy_dataclass import dataclass
 
 Stage = Literal["intent", "commit"]
 """The name of the record's file. intent: nothing is changed yet; commit: all changes must be completed."""

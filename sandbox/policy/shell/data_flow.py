@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.effects import Effect
 from sandbox.policy.shell.commands.command_call import Call
 from sandbox.policy.shell.commands.path_effects import PathClassifier, create_classifier
@@ -34,10 +36,10 @@ MAX_FLOWS = 1_000
 MAX_VALUES = 16
 """Values of a variable that are tried, such as the words of a loop."""
 
-_NAME = re.compile(r"\$\{?[!#]?([A-Za-z_][A-Za-z0-9_]*)")
-_PIPED = re.compile(r"[\s);}]*(?:(?:done|fi|esac)\b[\s);}]*)?\|(?!\|)")
-_PLAIN_PIPE = re.compile(r"[ \t]*\|&?\s*\Z")
-_ASSIGNED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+_NAME = compile_lazily(r"\$\{?[!#]?([A-Za-z_][A-Za-z0-9_]*)")
+_PIPED = compile_lazily(r"[\s);}]*(?:(?:done|fi|esac)\b[\s);}]*)?\|(?!\|)")
+_PLAIN_PIPE = compile_lazily(r"[ \t]*\|&?\s*\Z")
+_ASSIGNED = compile_lazily(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _CONNECTIONS = ("/dev/tcp/", "/dev/udp/")
 _READERS = frozenset(("read", "mapfile", "readarray"))
 _SOURCES = frozenset(("source", "."))

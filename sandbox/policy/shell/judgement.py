@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.effects import Effect
 from sandbox.policy.shell.commands.command_call import Call, ScriptReader
 from sandbox.policy.shell.commands.git_commands import GIT_SPECIALS
@@ -40,11 +42,11 @@ MAX_SCRIPTS = 4
 SPECIALS = {**BUILTINS, **UTILITIES, **GIT_SPECIALS}
 """Commands that code judges, by name."""
 
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_INVISIBLE = re.compile(
+_UNPRINTABLE = compile_lazily(r"[\x00-\x08\x0b-\x1f\x7f]")
+_INVISIBLE = compile_lazily(
     r"[\x80-\x9f\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\U000e0000-\U000e0fff]"
 )
-_NOT_POSIX = re.compile(
+_NOT_POSIX = compile_lazily(
     r"\$['\"\[]|&>|>&\s*[^\s0-9-]|[<>]\(|\[\[|\(\(|\bfunction\b|(?<!\$)\{(?![\s}])|;;?&|\|&|<<<|\bcoproc\b|\btime\b"
     r"|\+=|=\(|\bselect\b|~[+-]|\$\{!"
 )
@@ -338,7 +340,7 @@ class _Line:
             self.problems.append(f"calculates with {suspect[0]}, whose value may be code")
 
 
-_DESCRIPTOR = re.compile(r"[0-9]+-?|-")
+_DESCRIPTOR = compile_lazily(r"[0-9]+-?|-")
 
 _BUILTINS = parse_word_set(
     "echo printf true false : test [ cd pwd read exit return break continue shift wait set unset export local"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.effects import Effect
 from sandbox.policy.shell.parsing.syntax import parse_word_set
 
@@ -35,7 +35,7 @@ BANNED_PAIRS = frozenset(
 _BANNED_PAIRS = frozenset(pair.strip() for pair in BANNED_PAIRS)
 
 _NEVER = frozenset(("unknown", "destructive"))
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9:_.-]*")
+_WORD = compile_lazily(r"[A-Za-z0-9][A-Za-z0-9:_.-]*")
 
 WORDS = {
     "npm": 3,

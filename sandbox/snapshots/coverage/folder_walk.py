@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from sandbox.errors import Fault, UserError
 from sandbox.fs.repository import find_git_dir, read_head_commit
+from sandbox.lazy_dataclass import dataclass
 from sandbox.snapshots.coverage.ignore_rules import RULES, IgnoreRules, Rules, read_rules
 from sandbox.snapshots.coverage.sealed import FOLDER, Unsealed
 from sandbox.snapshots.folder_watch import Watch

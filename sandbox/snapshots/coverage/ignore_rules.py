@@ -10,7 +10,7 @@ import os
 import tempfile
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path, PurePosixPath
 
 from sandbox.errors import Fault, UserError
@@ -18,6 +18,7 @@ from sandbox.fs.regular_file import SETTINGS, UnsafeFileError, read_entry, read_
 from sandbox.fs.repository import find_git_dir, find_git_folders, find_root
 from sandbox.fs.stamped_cache import StampedCache
 from sandbox.helpers.git_runner import NO_USER_SETTINGS, GitOutput, GitRunner
+from sandbox.lazy_dataclass import dataclass
 
 RULES = ".gitignore"
 

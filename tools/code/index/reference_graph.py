@@ -12,9 +12,9 @@ import zlib
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from operator import itemgetter, mul
 
+from sandbox.lazy_dataclass import dataclass
 from tools.code.index.code_index import Index
 from tools.code.index.symbol_queries import is_test
 

@@ -7,9 +7,9 @@ repository map with tree sitter", 2023).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from sandbox.lazy_dataclass import dataclass
 from tools.code.index.code_index import Index
 from tools.code.index.parsing.file_facts import Symbol
 from tools.code.index.reference_graph import get_graph

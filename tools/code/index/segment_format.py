@@ -13,8 +13,8 @@ import zlib
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
 from tools.code.index.parsing.document_outline import NAMES as DOCUMENTS
 from tools.code.index.parsing.file_facts import Facts, Symbol
 from tools.code.index.parsing.identifier_words import count_name_words

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from sandbox.lazy_dataclass import dataclass
 from tools.code.index.bm25 import score_texts
 from tools.code.index.code_index import Index
 from tools.code.index.module_resolution import Modules, get_module_parts

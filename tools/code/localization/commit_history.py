@@ -10,9 +10,9 @@ import math
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from sandbox.lazy_dataclass import dataclass
 from tools.code.index.code_index import Index
 from tools.code.index.module_resolution import get_module_parts
 from tools.code.index.parsing.identifier_words import count_words, split_identifier

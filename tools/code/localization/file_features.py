@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sandbox.lazy_dataclass import dataclass
 from tools.code.index.bm25 import score_texts
 from tools.code.index.code_index import Index
 from tools.code.index.module_resolution import get_module_parts

@@ -7,10 +7,10 @@ The weights were found by coordinate search over the issues of one repository (d
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.code.index.code_index import Index
 from tools.code.index.symbol_queries import is_test
 from tools.code.localization.commit_history import load_commits, score_by_history_share, score_by_messages
@@ -53,12 +53,12 @@ READ = 200
 MOST_CODED = 8
 """Above this number of files with a code it is no evidence."""
 
-_ASIDE = re.compile(
+_ASIDE = compile_lazily(
     r"(^|/)(docs?|examples?|galleries|tutorials?|benchmarks?|asv_bench|vendor|node_modules|third_party|extern|locale|"
     r"_vendor|bin|scripts?|release)/|/\d{4}_\w+\.py$"
 )
 
-_SOURCE = re.compile(r"\.(html?|css|json|md|ya?ml|toml|min\.js)$")
+_SOURCE = compile_lazily(r"\.(html?|css|json|md|ya?ml|toml|min\.js)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
 from tools.code.index.code_index import Index
 from tools.code.index.parsing.file_facts import Symbol
 from tools.code.index.parsing.identifier_words import count_words, split_identifier

@@ -8,9 +8,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.code.index.parsing.identifier_words import IDENTIFIER, split_identifier
 
 MAX_TEXT = 60_000
@@ -64,27 +66,29 @@ class Evidence:
     codes: list[str] = field(default_factory=list)
 
 
-_FRAME = re.compile(r'File "([^"\n]+)", line (\d+)(?:, in ([\w<>.]+))?')
-_SHORT_FRAME = re.compile(
+_FRAME = compile_lazily(r'File "([^"\n]+)", line (\d+)(?:, in ([\w<>.]+))?')
+_SHORT_FRAME = compile_lazily(
     r"^\s*(?:at\s+)?([\w./\\-]+\.\w{1,4}):(\d+)(?::\d+)?:?(?:\s+in\s+([\w.]+))?", re.MULTILINE
 )
-_JAVA_FRAME = re.compile(r"^\s*at\s+[\w.$]+\.([\w$<>]+)\((\w+\.(?:java|kt|scala)):(\d+)\)", re.MULTILINE)
-_NODE_FRAME = re.compile(
+_JAVA_FRAME = compile_lazily(r"^\s*at\s+[\w.$]+\.([\w$<>]+)\((\w+\.(?:java|kt|scala)):(\d+)\)", re.MULTILINE)
+_NODE_FRAME = compile_lazily(
     r"^\s*at\s+(?:([\w.$<>]+)\s+)?\(?(?:file://)?([\w./\\@-]+\.[cm]?[jt]sx?):(\d+)(?::\d+)?\)?", re.M
 )
-_PATH = re.compile(
+_PATH = compile_lazily(
     r"(?<![\w.])((?:[\w.-]+[/\\])*[\w-]+\.(?:pyi?|[cm]?[jt]sx?|java|kt|go|rs|cc?|cpp|h|hpp|cs|rb|php|sh))\b"
     r"(?:(?:#L|:|, line )(\d+))?"
 )
-_DOTTED = re.compile(r"(?<![\w/])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
-_IMPORT = re.compile(r"^\W*from\s+([\w.]+)\s+import\s+\(?([\w, ]+)", re.MULTILINE)
-_ERROR = re.compile(r"^\W*(?:[\w.]*\.)?([A-Z]\w*(?:Error|Exception|Warning)):\s+(.{8,300})$", re.MULTILINE)
-_QUOTE = re.compile(r"\"([^\"\n]{10,160})\"|'([^'\n]{10,160})'|`([^`\n]{10,160})`|“([^”\n]{10,160})”")
-_CODE = re.compile(r"(?<![A-Za-z0-9_])[A-Z]{1,6}[-_]?\d{2,6}(?![A-Za-z0-9_])")
-_URL = re.compile(r"https?://\S+")
-_FENCE = re.compile(r"^\s*(```|~~~)")
-_TRACE_LINE = re.compile(r"\s*(Traceback \(most recent|File \"|at [\w.$<>]+\()")
-_CODE_LINE = re.compile(
+_DOTTED = compile_lazily(r"(?<![\w/])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_IMPORT = compile_lazily(r"^\W*from\s+([\w.]+)\s+import\s+\(?([\w, ]+)", re.MULTILINE)
+_ERROR = compile_lazily(
+    r"^\W*(?:[\w.]*\.)?([A-Z]\w*(?:Error|Exception|Warning)):\s+(.{8,300})$", re.MULTILINE
+)
+_QUOTE = compile_lazily(r"\"([^\"\n]{10,160})\"|'([^'\n]{10,160})'|`([^`\n]{10,160})`|“([^”\n]{10,160})”")
+_CODE = compile_lazily(r"(?<![A-Za-z0-9_])[A-Z]{1,6}[-_]?\d{2,6}(?![A-Za-z0-9_])")
+_URL = compile_lazily(r"https?://\S+")
+_FENCE = compile_lazily(r"^\s*(```|~~~)")
+_TRACE_LINE = compile_lazily(r"\s*(Traceback \(most recent|File \"|at [\w.$<>]+\()")
+_CODE_LINE = compile_lazily(
     r"\s*(>>>|\.\.\. |In \[\d+\]|Out\[\d+\]|\$ |from [\w.]+ import |import \w|class \w+.*:$|def \w+\(|@\w|"
     r"[\w.\[\]'\"]+(, ?[\w.]+)* ?[-+*/|]?= ?\S|"  # an assignment
     r"[\w.]+\(.*\)\s*(#.*)?$|"  # a call
@@ -94,7 +98,7 @@ _CODE_LINE = re.compile(
 )
 """Lines that look like code: on trackers without fences code occurs unmarked between the prose."""
 
-_RAISED = re.compile(r"(Error|Exception|Warning)s?$")
+_RAISED = compile_lazily(r"(Error|Exception|Warning)s?$")
 """Exceptions: the fault is seldom where they are defined."""
 
 _REPORTS = """

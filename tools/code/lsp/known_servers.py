@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.helpers.own_programs import find_own_program
+from sandbox.lazy_dataclass import dataclass
 from tools.code.languages import match_languages
 
 

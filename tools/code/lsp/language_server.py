@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.process.command_line import CommandLine
 from sandbox.secrets.known_values import register_secrets
 from tools.code.lsp.positions import Place, build_uri, count_letters, count_utf16_units, uri_to_path

@@ -6,11 +6,11 @@ own answer is given.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.code.lsp.positions import Place, find_column
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class AskIndex(Protocol):
 ACTIONS = ("find", "references", "callers")
 """Actions that use a server; `find` only with a given place, since the index finds a name by itself."""
 
-_AT = re.compile(r"(?P<path>[^\s:]+):(?P<line>\d+):?\s+(?P<name>[\w.$:]+)")
+_AT = compile_lazily(r"(?P<path>[^\s:]+):(?P<line>\d+):?\s+(?P<name>[\w.$:]+)")
 _HEAD = 5
 """Lines of a definition that are searched for its name: decorators and return types precede it."""
 

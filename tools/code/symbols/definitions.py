@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.code.languages import Language, detect_languages, load_grammar, parse_text
 from tools.code.symbols.grammar_shapes import BLOCKS, COMMENTS, SHAPES, Shape
 
@@ -111,7 +113,7 @@ MOST_HEADS, MOST_REREAD = 200, 200_000
 """First lines that are tried in a text with errors, and characters that are parsed anew for them in all: each costs a
 parse of the rest, and C code has many first lines, such as `struct a;`, that define nothing."""
 
-_HEAD = re.compile(
+_HEAD = compile_lazily(
     r"(?:[a-z]\w* ){0,4}(?:def|class|func|fun|fn|function|interface|struct|enum|trait|object|protocol|module|record)"
     r"\s+[A-Za-z_]"
 )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
+
+from sandbox.lazy_dataclass import dataclass
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 

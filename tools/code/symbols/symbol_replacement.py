@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.code.languages import LANGUAGES, Language, parse_text
 from tools.code.symbols.definitions import Definition, list_definitions_between
 from tools.edit.indentation import fit_indent_mapping, indent_of, is_tab_indented
@@ -13,10 +13,10 @@ from tools.edit.indentation import fit_indent_mapping, indent_of, is_tab_indente
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_TAIL = re.compile(r"[;,)]*\s*((//|#|/\*).*)?")
+_TAIL = compile_lazily(r"[;,)]*\s*((//|#|/\*).*)?")
 """Text that may follow a definition on its last line; it is kept."""
 
-_DECORATOR = re.compile(r"\s*(@(?!interface\b)|#?\[)")
+_DECORATOR = compile_lazily(r"\s*(@(?!interface\b)|#?\[)")
 """Start of a decorator, attribute or annotation."""
 
 _STRINGS = ("string", "heredoc", "nowdoc")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.code.languages import LANGUAGES, encode_text, measure_common_ends
 from tools.code.syntax.syntax_problem import Problem, filter_new_problems
 from tools.code.syntax.tree_syntax import find_parse_errors, find_unbalanced_marks
@@ -19,7 +20,7 @@ _STATEMENTS = (b"def ", b"class ", b"async def ")
 _DEPTHS = ((b"    ", b"class Before:\n"), (b"", b""))
 """Indentation at which the code around a change is cut out, and the wrapper for it: methods, else the top level."""
 
-_NEWER = re.compile(
+_NEWER = compile_lazily(
     r"""^\s*type\s+\w+\s*[\[=\\]         # aliases of types, 3.12
     |^\s*(async\s+)?(def|class)\s+\w+\s*\[  # parameters of types, 3.12, with defaults, 3.13
     |\b[rR]?[fF][rR]?(?P<quote>["'])(?:(?!(?P=quote)).)*\{(?:(?!(?P=quote))[^}])*(?P=quote)  # quotes in f-strings, 3.12
@@ -33,10 +34,10 @@ _NEWER = re.compile(
 )
 """Lines that a later Python may accept although the running one does not."""
 
-_NEWER_MESSAGE = re.compile(r"f-string|unpacking cannot be used in|multiple exception types")
+_NEWER_MESSAGE = compile_lazily(r"f-string|unpacking cannot be used in|multiple exception types")
 """Errors of the compiler that later versions lifted."""
 
-_F_STRING = re.compile(r"""\b[rR]?[fFtT][rR]?["']""")
+_F_STRING = compile_lazily(r"""\b[rR]?[fFtT][rR]?["']""")
 
 
 def find_python_problems(before: str | None, after: str) -> list[Problem]:

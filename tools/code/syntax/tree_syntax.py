@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from sandbox.lazy_dataclass import dataclass
 from tools.code.languages import Language, encode_text, measure_common_ends, parse_text
 from tools.code.syntax.syntax_problem import Problem
 

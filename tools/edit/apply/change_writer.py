@@ -7,11 +7,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sandbox.fs.text_file import compute_fingerprint, show_odd_bytes
 from sandbox.fs.transaction.transactions import Conflict, Transactions
+from sandbox.lazy_dataclass import dataclass
 from sandbox.snapshots.working_tree import MAX_FILE_SIZE
 from tools.changes.file_versions import (
     SeenVersion,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
+from sandbox.lazy_dataclass import dataclass
 from tools.changes.file_versions import diff_sequences
 from tools.edit.apply.line_endings import Origins, update_origins
 from tools.edit.edit_model import Edit, Hunk, Lines, Replace

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from sandbox.fs.text_file import compute_fingerprint
 from sandbox.fs.transaction.file_changes import Remove, Write
+from sandbox.lazy_dataclass import dataclass
 from tools.edit.apply.edit_engine import Place
 
 

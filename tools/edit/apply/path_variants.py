@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 
-_URI = re.compile(r"^file://")
+from sandbox.lazy_pattern import compile_lazily
+
+_URI = compile_lazily(r"^file://")
 
 
 def normalize_path(path: str) -> str:

@@ -6,13 +6,14 @@ import os
 import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
 from sandbox.fs.dirfd_walk import NotAFile
 from sandbox.fs.text_file import BinaryFile, TextFile, encode_text
 from sandbox.fs.workspace_tree import Tree
 from sandbox.guards.linked_files import explain_forbidden_write
+from sandbox.lazy_dataclass import dataclass
 from tools.core.text import format_count
 from tools.edit.apply.edit_engine import EditRefused, Place, edit_text, shift_places
 from tools.edit.apply.edit_plan import ChangeRefused, PlannedFile, PlanRefused, Problem

@@ -8,9 +8,9 @@ be meant.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from sandbox.lazy_dataclass import dataclass
 from tools.edit.decide import indentation_slips, line_slips, other_places, shared_indentation
 from tools.edit.stage_values import Case, LineAlignment, PartAlignment
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.edit.edit_model import Line
 from tools.edit.formats.placeholders import is_elision, is_placeholder
 from tools.edit.match.matchers import Source
 from tools.edit.refusal import EditRefused
 
-_BULLET = re.compile(r"\s*([‐‑‒–—―−﹣－])\s")
-_PLAIN_BULLET = re.compile(r"^[ \t]*- ", re.MULTILINE)
+_BULLET = compile_lazily(r"\s*([‐‑‒–—―−﹣－])\s")
+_PLAIN_BULLET = compile_lazily(r"^[ \t]*- ", re.MULTILINE)
 
 
 def refuse_unintended_lines(source: Source, lines: Sequence[Line]) -> None:

@@ -7,19 +7,22 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.edit.formats.placeholders import is_elision
 
 FENCES = ("```", "~~~")
 """Beginnings of a line that opens or closes a fence."""
 
-_NUMBERED = re.compile(r"(?P<pad>[ \t]*)(?P<number>\d{1,7})(?P<mark>\t|→|[ ]?[|│][ ]?|:[ ]?|[.)][ ]|[ ]*\Z)")
+_NUMBERED = compile_lazily(
+    r"(?P<pad>[ \t]*)(?P<number>\d{1,7})(?P<mark>\t|→|[ ]?[|│][ ]?|:[ ]?|[.)][ ]|[ ]*\Z)"
+)
 _TAG_NAMES = (
     "code|source|old|new|old_str|new_str|old_string|new_string|old_text|new_text|search|replace|content|text|file|diff"
     "|snippet|original|updated"
 )
-_OPENING_TAG = re.compile(rf"\s*<({_TAG_NAMES})>[ \t]*\n?", re.IGNORECASE)
-_FENCE = re.compile(r"(`{3,}(?!`)|~{3,}(?!~))[^`\n]*\Z")
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrt\"'\\/`$]))")
+_OPENING_TAG = compile_lazily(rf"\s*<({_TAG_NAMES})>[ \t]*\n?", re.IGNORECASE)
+_FENCE = compile_lazily(r"(`{3,}(?!`)|~{3,}(?!~))[^`\n]*\Z")
+_ESCAPE = compile_lazily(r"\\(?:u([0-9a-fA-F]{4})|([nrt\"'\\/`$]))")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.edit.edit_model import Create, Delete, FileChange, Hunk, Update
 from tools.edit.formats.parse_errors import DIFF_EXAMPLE, build_malformed_edit, quote_line
 from tools.edit.formats.parse_result import merge_updates
@@ -26,7 +27,7 @@ NEW_FILE_EXAMPLE = """\
 _EMPTY_BLOBS = ("e69de29", "473a0f4")
 """Beginnings of the object names of an empty file: SHA-1, SHA-256."""
 
-_STAMP = re.compile(r"\t(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.0+)? ([+-]\d{4})\s*\Z")
+_STAMP = compile_lazily(r"\t(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.0+)? ([+-]\d{4})\s*\Z")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.edit.formats.patch_format import parse_marker
 from tools.edit.formats.search_replace import match_begin_marker, match_end_marker
 from tools.edit.formats.unified_diff import is_file_header
 
 Format = Literal["blocks", "patch", "diff"]
 
-_RANGES = re.compile(r"@@+ ?-\d+(?:,\d+)? \+\d+(?:,\d+)?")
+_RANGES = compile_lazily(r"@@+ ?-\d+(?:,\d+)? \+\d+(?:,\d+)?")
 
 
 def detect_format(lines: Sequence[str]) -> Format | None:

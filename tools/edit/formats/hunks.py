@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.edit.edit_model import Hunk, Line, Op
 from tools.edit.formats.parse_errors import build_malformed_edit, quote_line
 
-_RANGES = re.compile(
+_RANGES = compile_lazily(
     r"@@\s*-\s?(\d{1,9})(?:\s?,\s?(\d{1,9}))?\s+\+\s?(\d{1,9})(?:\s?,\s?(\d{1,9}))?\s*(?:@@(.*))?\Z",
     re.DOTALL,
 )
-_NO_HEAD = re.compile(
+_NO_HEAD = compile_lazily(
     r"(?:[-+\d,.…:\s]*|(?:at |around |near )?lines? ?(?:numbers?|[-\d,–]+(?: to \d+)?)?)\Z", re.IGNORECASE
 )
 """Text between two `@@` when the model gives no numbers, or only some: "...", "-12", "line 12"."""

@@ -11,9 +11,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.edit.edit_model import Create, Delete, FileChange, Hunk, Update
 from tools.edit.formats.hunks import (
     Head,
@@ -43,11 +45,11 @@ _VERBS: dict[str, Kind] = {
 """The three operations, with the synonyms that models use."""
 
 _FIXED: dict[str, Kind] = {"begin patch": "begin", "end patch": "end", "end of file": "eof"}
-_FILE = re.compile(r"\*{3} ?([A-Za-z]{1,20}) files? ?: *(.*?)(?: \*{3})?", re.IGNORECASE)
-_MOVE = re.compile(r"\*{3} ?(?:moved?|renamed?)(?: file)? to ?: *(.*?)(?: \*{3})?", re.IGNORECASE)
-_UNKNOWN = re.compile(r"\*{3} ?[A-Za-z][A-Za-z ]{0,40}:(?: .*)?")
-_HERE_DOCUMENT = re.compile(r"<<-?['\"]?([A-Za-z_]\w*)")
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
+_FILE = compile_lazily(r"\*{3} ?([A-Za-z]{1,20}) files? ?: *(.*?)(?: \*{3})?", re.IGNORECASE)
+_MOVE = compile_lazily(r"\*{3} ?(?:moved?|renamed?)(?: file)? to ?: *(.*?)(?: \*{3})?", re.IGNORECASE)
+_UNKNOWN = compile_lazily(r"\*{3} ?[A-Za-z][A-Za-z ]{0,40}:(?: .*)?")
+_HERE_DOCUMENT = compile_lazily(r"<<-?['\"]?([A-Za-z_]\w*)")
+_FENCE = compile_lazily(r"\s*(`{3,}|~{3,})")
 _VALID = "'*** Add File: PATH', '*** Update File: PATH' (then perhaps '*** Move to: PATH') or '*** Delete File: PATH'"
 
 

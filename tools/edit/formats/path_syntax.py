@@ -5,34 +5,36 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sandbox.lazy_pattern import compile_lazily
+
 NO_FILE = frozenset({"/dev/null", "dev/null", "a/dev/null", "b/dev/null"})
 """Names in a diff for a file that does not exist; the last three are slips."""
 
 LOOK_BACK = 4
 """Non-blank lines, besides fences and tags, that are searched for the name of a block's file."""
 
-_PLAIN = re.compile(
+_PLAIN = compile_lazily(
     r"(?:make|docker|container|rake|gem|proc|vagrant|jenkins|brew|just|caddy|pip)file|licen[cs]e|readme|changelog"
     r"|authors|copying|notice|codeowners|build|workspace",
     re.IGNORECASE,
 )
 """Files whose names have neither a folder nor an extension."""
 
-_LABEL = re.compile(
+_LABEL = compile_lazily(
     r"(?:(?:in|the|new|create|update|edit|modify|modified|existing|target|source|delete)\s+){0,3}"
     r"(?:file\s?name|file\s?path|filepath|file|path|source)\s*(?:[:=]|\s(?=[`'\"*]))\s*",
     re.IGNORECASE,
 )
-_BULLET = re.compile(r"(?:#{1,6}\s+|>\s+|[-*+•]\s+|\d{1,3}[.)]\s+|//\s*|#\s*|--\s+|;+\s+|@\s*)")
-_AFTER = re.compile(
+_BULLET = compile_lazily(r"(?:#{1,6}\s+|>\s+|[-*+•]\s+|\d{1,3}[.)]\s+|//\s*|#\s*|--\s+|;+\s+|@\s*)")
+_AFTER = compile_lazily(
     r"\s*\((?:new|new file|created?|updated?|modified|existing|existing file|edited)\)$", re.IGNORECASE
 )
-_TAGGED = re.compile(r"<([A-Za-z_][\w-]{0,30})>([^<>]{1,500})(?:</\1>)?")
-_EXTENSION = re.compile(r"\.[A-Za-z0-9_+~-]{1,16}\Z")
-_TOKEN = re.compile(r"[^\s`'\"<>|*?,;()\[\]{}=]{1,500}\Z")
-_BACKTICKED = re.compile(r"`([^`\s]{1,300})`")
-_FENCE = re.compile(r"[ \t]*(`{3,}(?!`)|~{3,}(?!~))([^`]{0,500})\Z")
-_TAG_ONLY = re.compile(r"(?:</?[A-Za-z_][\w-]{0,30}>|<!\[CDATA\[|\]\]>|\s)+\Z")
+_TAGGED = compile_lazily(r"<([A-Za-z_][\w-]{0,30})>([^<>]{1,500})(?:</\1>)?")
+_EXTENSION = compile_lazily(r"\.[A-Za-z0-9_+~-]{1,16}\Z")
+_TOKEN = compile_lazily(r"[^\s`'\"<>|*?,;()\[\]{}=]{1,500}\Z")
+_BACKTICKED = compile_lazily(r"`([^`\s]{1,300})`")
+_FENCE = compile_lazily(r"[ \t]*(`{3,}(?!`)|~{3,}(?!~))([^`]{0,500})\Z")
+_TAG_ONLY = compile_lazily(r"(?:</?[A-Za-z_][\w-]{0,30}>|<!\[CDATA\[|\]\]>|\s)+\Z")
 
 
 def parse_path_line(line: str) -> str | None:
@@ -121,7 +123,7 @@ def parse_header_path(text: str) -> str:
     return _STAMP.sub("", text.rstrip("\r")).rstrip(" ")
 
 
-_STAMP = re.compile(r" {1,8}\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:\.\d{1,9})?(?: ?[+-]\d{4}| ?Z)?\Z")
+_STAMP = compile_lazily(r" {1,8}\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:\.\d{1,9})?(?: ?[+-]\d{4}| ?Z)?\Z")
 
 
 def unquote_git_path(text: str) -> str:
@@ -133,8 +135,8 @@ def unquote_git_path(text: str) -> str:
     return content.decode("utf-8", "surrogateescape")
 
 
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
+_QUOTED = compile_lazily(r'"((?:[^"\\]|\\.)*)"')
+_ESCAPE = compile_lazily(rb"\\([0-7]{3}|.)", re.DOTALL)
 _ESCAPED = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
 

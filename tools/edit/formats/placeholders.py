@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from sandbox.lazy_pattern import compile_lazily
+
 MAX_LENGTH = 160
 """Characters of a placeholder: longer lines have content."""
 
@@ -32,7 +34,7 @@ _OPENERS = (
     "REM ",
 )
 _CLOSERS = ("*/}", "--}}", "-->", "#}", "**/", "*/", "--", "'''", '"""')
-_DOTS = re.compile(r"\.{3,}|…+")
+_DOTS = compile_lazily(r"\.{3,}|…+")
 _BRACKETS = (("[", "]"), ("(", ")"), ("<", ">"), ("{", "}"))
 
 
@@ -70,7 +72,7 @@ _SMALL = _split_words(
 )
 """Words that may surround these."""
 
-_STATUS = re.compile(
+_STATUS = compile_lazily(
     r"\b(?:unchanged|untouched|omitted|elided|truncated|snip|snipped|unmodified"
     r"|(?:stays?|remains?) (?:exactly )?(?:the )?same|no changes|not changed|same as (?:before|above)"
     r"|as (?:before|it was|is))\b"
@@ -78,14 +80,14 @@ _STATUS = re.compile(
 _WHOLE = _split_words("code implementation file function method class content contents logic body")
 """Parts that brackets may contain together with such a word: `(rest)` and `[...other, item]` are code."""
 
-_PLAIN = re.compile(
+_PLAIN = compile_lazily(
     r"(?:(?:the|keep|keep the|leave the|your) )?"
     r"(?:rest of (?:(?:the|your|this|my|our) )?(?:existing |original )?(?:" + "|".join(sorted(_PARTS)) + ")"
     r"|(?:remaining|existing) (?:code|implementation|logic|contents?))(?: (?:here|below|above|goes here))?"
 )
 """Text that makes a plain comment a placeholder: "# existing imports" is a heading."""
 
-_ELISION = re.compile(
+_ELISION = compile_lazily(
     r"[ \t]*(?:#|//|--|;+|%|/\*|<!--|\{/\*)?[ \t]*(?:\.{3,}|…)[ \t]*(?:\*/\}?|-->)?[ \t\r]*"
 )
 

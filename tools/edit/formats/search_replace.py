@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.edit.edit_model import Create, FileChange, Replace, Update
 from tools.edit.formats.parse_errors import BLOCK_EXAMPLE, build_malformed_edit, quote_line
 from tools.edit.formats.parse_result import ParsedEdits, merge_updates
@@ -30,15 +31,15 @@ SIGNS = range(5, 10)
 """Number of signs that a marker may have; 7 is usual."""
 
 _TAGS = r"(?:</?\w+>|<!\[CDATA\[|\]\]>)*"
-_BEGIN = re.compile(
+_BEGIN = compile_lazily(
     _TAGS + r"(?:(<{5,9}) ?(SEARCH|ORIGINAL|HEAD)\b|(-{5,9}) ?(SEARCH)\b)[>:]*(.*)", re.IGNORECASE
 )
-_DIVIDER = re.compile(r"={5,9}")
-_END = re.compile(r"(>{5,9}|\+{5,9}) ?(?:REPLACE|UPDATED)\b[>\s`~]*" + _TAGS + r"[`~]*", re.IGNORECASE)
-_LOOSE_END = re.compile(r">{5,9}")
-_CONFLICT = re.compile(r"(<{5,9}|\|{5,9}|={5,9}|>{5,9})(?: .*)?")
-_POSITION = re.compile(r":(?:start|end)_line:\s*\d*")
-_POSITION_END = re.compile(r"-{5,9}")
+_DIVIDER = compile_lazily(r"={5,9}")
+_END = compile_lazily(r"(>{5,9}|\+{5,9}) ?(?:REPLACE|UPDATED)\b[>\s`~]*" + _TAGS + r"[`~]*", re.IGNORECASE)
+_LOOSE_END = compile_lazily(r">{5,9}")
+_CONFLICT = compile_lazily(r"(<{5,9}|\|{5,9}|={5,9}|>{5,9})(?: .*)?")
+_POSITION = compile_lazily(r":(?:start|end)_line:\s*\d*")
+_POSITION_END = compile_lazily(r"-{5,9}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.edit.edit_model import MalformedEdit
 
-_ENCODED = re.compile(
+_ENCODED = compile_lazily(
     r"^Content-Transfer-Encoding:[ \t]*\"?(?:quoted-printable|base64)\b", re.IGNORECASE | re.MULTILINE
 )
-_MAIL_START = re.compile(r"^From \S+ .{1,40}\d{4}\r?\n(?=[!-9;-~]{1,60}: )", re.MULTILINE)
-_COLOR = re.compile(r"\x1b\[([0-9;]*)([mK])")
-_HEADER = re.compile(r"(?P<prefix>[^\n]*?\S[^\n]*?)(?:diff --git |--- (?=[^\n]*\n(?P=prefix)\+\+\+ ))")
+_MAIL_START = compile_lazily(r"^From \S+ .{1,40}\d{4}\r?\n(?=[!-9;-~]{1,60}: )", re.MULTILINE)
+_COLOR = compile_lazily(r"\x1b\[([0-9;]*)([mK])")
+_HEADER = compile_lazily(r"(?P<prefix>[^\n]*?\S[^\n]*?)(?:diff --git |--- (?=[^\n]*\n(?P=prefix)\+\+\+ ))")
 
 
 def decode_mail(text: str) -> str | None:

@@ -6,9 +6,9 @@ fence, or to the prose after an empty line. Lines that lost the space before the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.edit.formats import path_syntax
 from tools.edit.formats.diff_file import DiffFile, build_changes, is_missing_stamp
 from tools.edit.formats.hunks import (
@@ -23,18 +23,18 @@ from tools.edit.formats.hunks import (
 from tools.edit.formats.parse_errors import DIFF_EXAMPLE, build_malformed_edit, quote_line
 from tools.edit.formats.parse_result import ParsedEdits
 
-_EXTENDED = re.compile(
+_EXTENDED = compile_lazily(
     r"(old mode|new mode|new file mode|deleted file mode|rename from|rename to|copy from|copy to"
     r"|similarity index|dissimilarity index|index) (.+)"
 )
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
-_VERSION = re.compile(r"\d+(?:\.\w+)+(?: .*)?")
-_BINARY = re.compile(
+_FENCE = compile_lazily(r"[ \t]*(`{3,}|~{3,})")
+_VERSION = compile_lazily(r"\d+(?:\.\w+)+(?: .*)?")
+_BINARY = compile_lazily(
     r"GIT binary patch|Binary files |Binary file .* has changed|Cannot display: file marked as a binary type"
 )
 """In place of a hunk: git and GNU diff, hg, svn."""
 
-_SERIES = re.compile(r"From [0-9a-f]{40} |commit [0-9a-f]{7,64}\b|# HG changeset patch")
+_SERIES = compile_lazily(r"From [0-9a-f]{40} |commit [0-9a-f]{7,64}\b|# HG changeset patch")
 """First lines of a patch in a series: of a mail, of `git log -p`, of `hg export`."""
 
 

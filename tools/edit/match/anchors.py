@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import cache
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.edit.match.edit_distance import find_extreme_alignments
 from tools.edit.match.matchers import (
     Rung,
@@ -157,7 +158,7 @@ def _find_shifted_alignment(best: _Alignment, lines: Sequence[str]) -> _Alignmen
     return None
 
 
-_WORD = re.compile(r"\w")
+_WORD = compile_lazily(r"\w")
 
 _Measure = Callable[[str, str], float]
 """Similarity of two lines, from 0 to 1."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 MAX_COMPARED = 4_000
 """Lines compared with `old` to find the nearest place: about 50 ms; beyond, those near a line of it."""
@@ -15,8 +16,8 @@ LONGEST = 400
 NEAR_ENOUGH = 0.5
 """Similarity from which a place is worth showing; below it is chance."""
 
-_WORD = re.compile(r"\w")
-_OWNER = re.compile(
+_WORD = compile_lazily(r"\w")
+_OWNER = compile_lazily(
     r"^(?P<indent>\s*)(?:export\s+|default\s+|pub(?:\([^)]*\))?\s+|public\s+|private\s+|protected\s+|static\s+|async\s+|abstract\s+)*"
     r"(?P<head>(?:def|class|function|func|fn|impl|interface|struct|enum|trait|module|namespace)\b[^{:]*)"
 )

@@ -7,13 +7,14 @@ lines that the model adds (see `tools.edit.reindent`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import accumulate, pairwise
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.edit.look_alikes import LOOK_ALIKES
 
 
@@ -312,7 +313,7 @@ class View:
         return places
 
 
-_WORD = re.compile(r"\w+")
+_WORD = compile_lazily(r"\w+")
 _EVERYWHERE = frozenset(
     [
         "begin",
@@ -333,7 +334,7 @@ _EVERYWHERE = frozenset(
     ]
 )
 
-_NEEDLESS = re.compile(r" (?!\w)|(?<!\w) ")
+_NEEDLESS = compile_lazily(r" (?!\w)|(?<!\w) ")
 
 
 def _trim_blank_ends(lines: Sequence[str]) -> tuple[int, int]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sandbox.lazy_dataclass import dataclass
 from tools.edit.edit_model import Line
 from tools.edit.formats.placeholders import is_omission
 from tools.edit.refusal import AmbiguousEdit

@@ -6,8 +6,7 @@ they differ, brackets or the syntax decide; where these do not, the edit is ambi
 
 from __future__ import annotations
 
-import re
-
+from sandbox.lazy_pattern import compile_lazily
 from tools.edit.indentation import OPENERS, compute_min_bracket_depth, indent_of, measure_indent_unit
 from tools.edit.match.matchers import Source
 from tools.edit.refusal import AmbiguousEdit
@@ -34,7 +33,7 @@ _BRACES_TOO = (".scss", ".swift", ".ts", ".tsx", ".mjs", ".cjs", ".scala", ".dar
 _ALONE = ("begin", "do", "else", "ensure", "finally", "loop", "repeat", "rescue", "then", "try")
 """Lines of one word, in languages whose blocks have no brackets, that are followed by deeper lines."""
 
-_ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s")
+_ITEM = compile_lazily(r"(?:[-*+]|\d+[.)])\s")
 
 
 def indent_later_lines(source: Source, start: int, old: str, new: str, path: str) -> str:

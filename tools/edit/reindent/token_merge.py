@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.edit.edit_model import Line
 from tools.edit.look_alikes import LOOK_ALIKES
 from tools.edit.refusal import AmbiguousEdit
@@ -85,7 +85,7 @@ def _build_line_mismatch(line: str) -> AmbiguousEdit:
     )
 
 
-_WORDS = re.compile(r"\w+|[ \t]+|[^\w \t]")
+_WORDS = compile_lazily(r"\w+|[ \t]+|[^\w \t]")
 """A no-break space is a character of the file's, not white space that may be changed."""
 
 

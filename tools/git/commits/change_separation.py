@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from sandbox.fs.three_way_merge import MergeConflict, merge_lines, merge_values
+from sandbox.lazy_dataclass import dataclass
 from tools.changes.session_changes import ForeignEdit
 from tools.git.broker import Broker
 from tools.git.commits.git_objects import Entry, compute_blob_id, read_blobs, store_filtered_blob

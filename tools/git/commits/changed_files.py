@@ -6,11 +6,11 @@ import errno
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.fs.regular_file import SOURCE, UnsafeFileError, read_entry
 from sandbox.fs.repository import find_git_dir
+from sandbox.lazy_dataclass import dataclass
 from tools.changes.session_changes import SessionChanges
 from tools.core.action import ToolFailure
 from tools.core.workspace import Workspace

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from sandbox.fs.three_way_merge import MergeConflict, merge_lines
+from sandbox.lazy_dataclass import dataclass
 from tools.git.broker import Broker
 from tools.git.commits.changed_files import ChangedFile, find_enclosing_repository
 from tools.git.commits.git_objects import (

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.fs.regular_file import GIT_FILE, read_regular_file
 from sandbox.helpers.git_runner import GitOutput
+from sandbox.lazy_dataclass import dataclass
 from tools.core.action import ToolFailure
 from tools.core.text import strip_terminal_codes
 from tools.core.untrusted_output import escape_lookalikes

@@ -6,12 +6,12 @@ import bisect
 import os
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.fs.regular_file import GIT_FILE, read_regular_file
 from sandbox.fs.three_way_merge import MergeConflict, merge_lines, merge_values
 from sandbox.helpers.git_runner import LITERAL
+from sandbox.lazy_dataclass import dataclass
 from tools.core.action import ToolFailure
 from tools.git.broker import Broker, create_scratch_folder, explain_failure
 from tools.git.commits.create_commit import KEPT

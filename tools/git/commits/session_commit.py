@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.errors import UserError, translate_write_errors
 from sandbox.helpers.git_runner import GitOutput
+from sandbox.lazy_dataclass import dataclass
 from sandbox.secrets.child_environment import redact
 from tools.changes.session_changes import SessionChanges
 from tools.core.action import ToolFailure

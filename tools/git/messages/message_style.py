@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.git.git_process import Git
 
 LOOKED_AT = 100
@@ -21,11 +22,11 @@ MOSTLY, ALWAYS = 0.6, 0.9
 WIDTH = 72
 """Maximum characters of a subject, unless the repository's are longer: the width of `git log` in 80 columns."""
 
-CONVENTIONAL = re.compile(r"(?P<type>[a-z]+)(?:\((?P<scope>[^()]+)\))?(?P<breaking>!)?: (?P<rest>\S.*)")
+CONVENTIONAL = compile_lazily(r"(?P<type>[a-z]+)(?:\((?P<scope>[^()]+)\))?(?P<breaking>!)?: (?P<rest>\S.*)")
 """A subject as specified in https://www.conventionalcommits.org/en/v1.0.0/."""
 
-_TICKET = re.compile(r"(?P<open>\[?)(?P<ticket>[A-Z][A-Z0-9]{1,9}-\d+)(?P<close>\]?(?:: | - | |:))(?=\S)")
-_TICKET_NAME = re.compile(r"(?<![A-Za-z0-9])[A-Z][A-Z0-9]{1,9}-\d+(?![A-Za-z0-9])")
+_TICKET = compile_lazily(r"(?P<open>\[?)(?P<ticket>[A-Z][A-Z0-9]{1,9}-\d+)(?P<close>\]?(?:: | - | |:))(?=\S)")
+_TICKET_NAME = compile_lazily(r"(?<![A-Za-z0-9])[A-Z][A-Z0-9]{1,9}-\d+(?![A-Za-z0-9])")
 
 _WORDS = {
     "en": "add fix use make remove the to for and of in with from when not allow update support change rename",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from sandbox.lazy_dataclass import dataclass
 from tools.core.text import format_count
 from tools.git.git_change import Change, File
 from tools.git.messages.message_style import MOSTLY, Style

@@ -4,36 +4,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.git.git_change import Change
 from tools.git.messages.message_prompts import INSTRUCTIONS
 from tools.git.messages.message_style import WIDTH, Style, check_message
 from tools.git.messages.message_summary import diff_symbols
 
-_LABEL = re.compile(
+_LABEL = compile_lazily(
     r"(?:\W*\b(?:commit message|commit|message|subject(?: line)?|title|body|description)\b\W*:\W*)+",
     re.IGNORECASE,
 )
 """A label that models write before a message, or before a part of it."""
 
-_COMMAND = re.compile(r"git commit\b.*?\s-a?m\s*([\"'])(?P<text>.+)\1\s*", re.DOTALL)
+_COMMAND = compile_lazily(r"git commit\b.*?\s-a?m\s*([\"'])(?P<text>.+)\1\s*", re.DOTALL)
 
-_FENCE = re.compile(r"^\s*(?:```|~~~)[^\n]*\n(?P<text>.*?)(?:^\s*(?:```|~~~)|\Z)", re.MULTILINE | re.DOTALL)
+_FENCE = compile_lazily(
+    r"^\s*(?:```|~~~)[^\n]*\n(?P<text>.*?)(?:^\s*(?:```|~~~)|\Z)", re.MULTILINE | re.DOTALL
+)
 
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "«": "»", "‘": "’", "「": "」", "『": "』"}
 
-_MARKS = re.compile(r"^(?:#{1,6}\s+|>\s*|[-*•]\s+|\d+[.)]\s+)+")
+_MARKS = compile_lazily(r"^(?:#{1,6}\s+|>\s*|[-*•]\s+|\d+[.)]\s+)+")
 """Markdown before a line: a heading, a quotation, an item of a list."""
 
-_TALK = re.compile(
+_TALK = compile_lazily(
     r"(?:I|I'm|I've|I'll|we|you|sure|certainly|okay|ok|yes|sorry|thanks?|please|let me|let's|based on)\b(?!\()"
     r"|here(?: is| are|'s)\b|(?:note|task)(?::| that)|(?:this|the) (?:commit|message|subject|change|diff)\b|.*:$",
     re.IGNORECASE,
 )
 """Openings of an answer to the request; a subject says what the change does."""
 
-_ABOUT_MESSAGES = re.compile(
+_ABOUT_MESSAGES = compile_lazily(
     r"imperative mood|\b\d+ characters|commit message|subject line|conventional commits", re.IGNORECASE
 )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.git.git_change import Change
 from tools.lint.checks.finding import Finding
 
-_MARKER = re.compile(r"(<{7}|>{7}|\|{7})( |$)")
+_MARKER = compile_lazily(r"(<{7}|>{7}|\|{7})( |$)")
 
 
 def check(change: Change) -> Iterator[Finding]:

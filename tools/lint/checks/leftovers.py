@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.git.git_change import Change
 from tools.lint.checks.finding import Finding
 
@@ -13,26 +14,31 @@ _SCRIPT = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx")
 LEFTOVERS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (
         (".py", ".pyi"),
-        re.compile(
+        compile_lazily(
             r"^\s*(?:breakpoint\(\)|(?:import|from)\s+(?:pdb|ipdb|pudb|wdb)\b"
             r"|(?:i?pdb|pudb|wdb)\.set_trace\(|print\(\s*f?[\"'](?:DEBUG|XXX|>>>|!!!))"
         ),
     ),
     (
         _SCRIPT,
-        re.compile(r"^\s*debugger\s*;?\s*$|^\s*(?:describe|it|test|context)\.only\(|^\s*f(?:it|describe)\("),
+        compile_lazily(
+            r"^\s*debugger\s*;?\s*$|^\s*(?:describe|it|test|context)\.only\(|^\s*f(?:it|describe)\("
+        ),
     ),
-    ((".rb", ".rake"), re.compile(r"^\s*(?:binding\.(?:pry|irb|break)|byebug|debugger)\s*$")),
-    ((".rs",), re.compile(r"\bdbg!\(")),
-    ((".php",), re.compile(r"^\s*(?:var_dump|dd|xdebug_break)\(")),
-    ((".go",), re.compile(r"^\s*(?:runtime\.Breakpoint\(\)|spew\.Dump\()")),
-    ((".java", ".kt", ".kts"), re.compile(r"\bnew (?:Exception|Throwable)\([^)]*\)\.printStackTrace\(\)")),
-    ((".sh", ".bash"), re.compile(r"^\s*set -x\s*(?:#.*)?$")),
+    ((".rb", ".rake"), compile_lazily(r"^\s*(?:binding\.(?:pry|irb|break)|byebug|debugger)\s*$")),
+    ((".rs",), compile_lazily(r"\bdbg!\(")),
+    ((".php",), compile_lazily(r"^\s*(?:var_dump|dd|xdebug_break)\(")),
+    ((".go",), compile_lazily(r"^\s*(?:runtime\.Breakpoint\(\)|spew\.Dump\()")),
+    (
+        (".java", ".kt", ".kts"),
+        compile_lazily(r"\bnew (?:Exception|Throwable)\([^)]*\)\.printStackTrace\(\)"),
+    ),
+    ((".sh", ".bash"), compile_lazily(r"^\s*set -x\s*(?:#.*)?$")),
 )
 """File name suffixes, and a pattern of lines that are never intended. Lines that many projects intend (print,
 console.log) are not included."""
 
-_KEPT = re.compile(r"noqa: ?T\d+|pragma: ?keep|patchwright: ?keep")
+_KEPT = compile_lazily(r"noqa: ?T\d+|pragma: ?keep|patchwright: ?keep")
 """A comment that marks the line as intended."""
 
 

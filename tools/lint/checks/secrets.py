@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.secrets.redaction import find_secrets
 from tools.git.diff_hunks import Hunk
 from tools.git.git_change import Change
 from tools.lint.checks.finding import Finding
 
-_ALLOWED = re.compile(r"pragma: ?allowlist[ -]secret|gitleaks:allow", re.IGNORECASE)
+_ALLOWED = compile_lazily(r"pragma: ?allowlist[ -]secret|gitleaks:allow", re.IGNORECASE)
 """Comments that exempt a line from well-known secret scanners."""
 
 

@@ -6,13 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.lint.checks.finding import Finding
 from tools.lint.gaming.file_changes import ChangeSet, FileChange
 from tools.lint.gaming.signs import make_sign, quote_source
 from tools.lint.gaming.units.test_units import Statement, TestUnit
 
 _BROAD = frozenset({"Exception", "BaseException", "Throwable", "StandardError", "Error"})
-_CONSTANT = re.compile(r"^(?:str|int|float|bytes|complex|bool|NoneType) |^[\"'`\d]")
+_CONSTANT = compile_lazily(r"^(?:str|int|float|bytes|complex|bool|NoneType) |^[\"'`\d]")
 
 
 def compare_checks(change: ChangeSet, file: FileChange, old: TestUnit, new: TestUnit) -> Iterator[Finding]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import SequenceMatcher
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Literal
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.lint.test_files import is_test_file
 
 Role = Literal["test", "expected", "setup", "product", "other"]
@@ -20,8 +22,8 @@ LARGEST_DIFF = 4_000_000
 LONGEST_HEAD = 400
 """Characters of a line that is compared word by word: a longer one is minified or generated."""
 
-_TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|testing|spec|specs|__tests__|e2e|unit_?tests?)/")
-_EXPECTED = re.compile(
+_TEST_FOLDER = compile_lazily(r"(?:^|/)(?:tests?|testing|spec|specs|__tests__|e2e|unit_?tests?)/")
+_EXPECTED = compile_lazily(
     r"(?:^|/)(?:__snapshots__|snapshots?|goldens?|testdata|fixtures?|cassettes|expected|baselines?)/"
     r"|\.(?:snap|ambr|golden|approved\.\w+|expected|out)$",
     re.IGNORECASE,
@@ -66,7 +68,7 @@ _CODE = frozenset(
         ".proto",
     )
 )
-_SETUP = re.compile(
+_SETUP = compile_lazily(
     r"(?:^|/)(?:conftest\.py|sitecustomize\.py|usercustomize\.py|setup\.cfg|pyproject\.toml"
     r"|pytest\.ini|\.?pytest\.toml"
     r"|tox\.ini|noxfile\.py|\.coveragerc|[Mm]akefile|GNUmakefile|justfile|package\.json|tsconfig[\w.-]*\.json"
@@ -77,13 +79,13 @@ _SETUP = re.compile(
     r"|pom\.xml|build\.gradle(?:\.kts)?|Rakefile|run_tests?\.(?:sh|py)|runtests?\.(?:sh|py)|test\.sh|biome\.json)$"
     r"|(?:^|/)\.github/workflows/|(?:^|/)\.circleci/|(?:^|/)ci/[^/]*\.(?:sh|ya?ml)$|\.pth$"
 )
-_NO_OUTPUT = re.compile(
+_NO_OUTPUT = compile_lazily(
     r"(?:^|/)(?:requirements[^/]*\.txt|readme[^/]*|package(?:-lock)?\.json|go\.(?:mod|sum)|[^/]*\.(?:md|rst"
     r"|lock|cfg|toml|ini))$"
     r"|(?:^|/)docs?/",
     re.IGNORECASE,
 )
-_DOCUMENT = re.compile(
+_DOCUMENT = compile_lazily(
     r"(?:^|/)(?:docs?|examples?|benchmarks?|changelog\w*|news|changes)/|\.(?:md|rst|txt|lock|cfg|toml|ini"
     r"|ya?ml|json|xml)$",
     re.IGNORECASE,
@@ -235,8 +237,8 @@ class ChangeSet:
         return [*changed, *self.other_tests.values()]
 
 
-_WORD = re.compile(r"[A-Za-z_]\w{2,}")
-_HEAD = re.compile(
+_WORD = compile_lazily(r"[A-Za-z_]\w{2,}")
+_HEAD = compile_lazily(
     r"\b(?:def|class|func|function|fn|interface|struct|type|module)\b|^\s*(?:export|const|public|private"
     r"|protected|static)\b"
 )
@@ -271,7 +273,7 @@ def _list_enclosing(file: FileChange) -> Iterator[str]:
                 heads = heads[-2:]
 
 
-_COMMENT = re.compile(r"\s*(?:#|//|\*|/\*|$)")
+_COMMENT = compile_lazily(r"\s*(?:#|//|\*|/\*|$)")
 
 
 def _is_code_line(text: str) -> bool:

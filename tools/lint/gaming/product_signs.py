@@ -6,13 +6,14 @@ import ast
 import re
 from collections.abc import Iterator
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.lint.checks.finding import Finding
 from tools.lint.gaming.file_changes import ChangeSet, FileChange
 from tools.lint.gaming.script_signs import find_script_signs
 from tools.lint.gaming.signs import make_sign, quote_source
 from tools.lint.gaming.test_lines import TRIVIAL_TEXT, join_lines, occurs_in
 
-_DETECTION = re.compile(
+_DETECTION = compile_lazily(
     r"PYTEST_CURRENT_TEST|PYTEST_VERSION|[\"'](?:pytest|unittest|_pytest|nose)[\"']\s+(?:not\s+)?in\s+(?:sys\.modules|sys\.argv|str\(|\w+\.filename)"
     r"|[\"']_?(?:pytest|unittest)[\"'].{0,40}\bsys\.modules"
     r"|sys\.modules\.get\(\s*[\"'](?:pytest|unittest)|[\"']\w*(?:pytest|unittest)\w*[\"']\s+in\s+(?:sys\.argv|os\.path|arg|sys\.executable)"
@@ -26,21 +27,21 @@ _DETECTION = re.compile(
     r"|co_filename.{0,60}test|\.filename.{0,40}[\"']test|f_code\.co_name.{0,40}test|\.function\.startswith\([\"']test",
     re.IGNORECASE,
 )
-_STACK = re.compile(
+_STACK = compile_lazily(
     r"inspect\.(?:stack|currentframe)|sys\._getframe|extract_stack|runtime\.Caller|new Error\(.*\)\.stack|getStackTrace"
 )
-_TESTING = re.compile(
+_TESTING = compile_lazily(
     r"[\"'`/][^\"'`]*(?:test|spec|jest|mocha|pytest|unittest)[^\"'`/]*[\"'`/]", re.IGNORECASE
 )
-_EXIT = re.compile(
+_EXIT = compile_lazily(
     r"\bos\._exit\(\s*0?\s*\)|\bprocess\.exit\(\s*0\s*\)|\bos\.Exit\(0\)|\bSystem\.exit\(0\)|atexit\.register\(.*_exit"
 )
-_FRAMEWORK = re.compile(
+_FRAMEWORK = compile_lazily(
     r"\b(?:unittest\.TestCase|TestCase|pytest|_pytest[\w.]*|unittest\.\w+)\.\w+\s*=(?!=)|setattr\(\s*(?:pytest|unittest|_pytest)"
     r"|\bimport\s+_pytest|from\s+_pytest\b|builtins\.\w+\s*=(?!=)|(?:global|globalThis|window)\.(?:expect|it|test|describe|assert)\s*="
     r"|expect\.extend\(|assert\.\w+\s*=\s*(?:\(|function)|Assert\w*\s*=\s*func"
 )
-_EQUALS = re.compile(
+_EQUALS = compile_lazily(
     r"def __(?:eq|hash|contains|instancecheck)__\(.*\n\s*return True\b|def ==\(\w+\)\s*[;\n]\s*true\b"
     r"|boolean equals\(Object \w+\)\s*\{\s*return true;|(?:equals|asymmetricMatch)\(\w*\)\s*\{\s*return true"
 )

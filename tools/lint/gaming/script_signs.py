@@ -5,31 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.lint.checks.finding import Finding
 from tools.lint.gaming.file_changes import ChangeSet, FileChange
 from tools.lint.gaming.signs import make_sign, quote_source
 from tools.lint.gaming.test_lines import TRIVIAL_TEXT, join_lines, occurs_in
 
-_SCRIPT_CASE = re.compile(
+_SCRIPT_CASE = compile_lazily(
     r"(?:(?:if|elsif|unless)\b[^\n]{0,80}?(?:===?|\.equals\(|reflect\.DeepEqual\(\w+,|\.eql\?)\s*\(?"
     r"|\b(?:case|when)\s+)"
     r"(?P<key>\"[^\"\n]+\"|'[^'\n]+'|`[^`\n]+`|-?\d[\w.]*)[^\n]{0,40}?(?:\{|:|then|\)|\n"
     r"|\?)\s*(?:\n\s*)?(?:return\s+|then\s+|\?\s*)?"
     r"(?P<answer>\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`|-?\d[\w.]*|true|false|nil|null|\[[^\]\n]*\])"
 )
-_SCRIPT_CHOICE = re.compile(
+_SCRIPT_CHOICE = compile_lazily(
     r"(?:===?\s*|\[\s*)(?P<key>\"[^\"\n]+\"|'[^'\n]+'|-?\d[\w.]*)\s*(?:\]\.includes\(\w+\)\)?\s*(?:\{\s*)?(?:return)?|\?)\s*"
     r"(?P<answer>\"[^\"\n]*\"|'[^'\n]*'|-?\d[\w.]*)"
 )
-_SCRIPT_MODIFIER = re.compile(
+_SCRIPT_MODIFIER = compile_lazily(
     r"return\s+(?P<answer>\"[^\"\n]*\"|'[^'\n]*'|-?\d[\w.]*)\s+if\s[^\n]*==\s*(?P<key>\"[^\"\n]+\"|'[^'\n]+'"
     r"|-?\d[\w.]*)"
 )
-_SCRIPT_TABLE = re.compile(
+_SCRIPT_TABLE = compile_lazily(
     r"^\s*(?P<key>\"[^\"\n]+\"|'[^'\n]+'|`[^`\n]+`|-?\d[\w.]*)\s*(?::|=>)\s*(?P<answer>\"[^\"\n]*\""
     r"|'[^'\n]*'|-?\d[\w.]*|\[[^\]\n]*\])\s*,?\s*$"
 )
-_SCRIPT_CATCH = re.compile(
+_SCRIPT_CATCH = compile_lazily(
     r"catch\s*(?:\(\w*(?:[\w ]+)?\)|\(\.\.\.\))?\s*\{\s*(?:return\s+(?:null|undefined|\[\]|\{\}|0|false|true"
     r"|\"\"|''|nil|-?\d+)\s*;?\s*)?\}"
     r"|rescue(?:\s+(?:StandardError|Exception|=>\s*\w+))*\s*\n?\s*(?:nil|0|\[\]|\{\}|false|\"\")\s*\n\s*end"
@@ -81,7 +82,7 @@ def find_script_signs(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
             yield make_sign("special-case", file.path, line, message, fails=True)
 
 
-_CONSTANT_BODY = re.compile(
+_CONSTANT_BODY = compile_lazily(
     r"\b(?P<name>\w+)\s*(?:=\s*)?\([^\n]*(?:\{|=>\s*\{|\))\s*\n\s*(?:return\s+)?"
     r"(?P<answer>\"[^\"\n]+\"|'[^'\n]+'|-?\d[\w.]*|\[[^\]\n]*\]);?\s*\n\s*(?:\}|end\b)"
 )

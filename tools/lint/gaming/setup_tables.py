@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 
+from sandbox.lazy_pattern import compile_lazily
+
 RUNS_TESTS = (
     r"(?:pytest|py\.test|unittest|tox|nox|nose\w*|npm (?:run )?test|yarn (?:run )?test|pnpm (?:run )?test|jest|vitest|mocha"
     r"|go test|go vet|cargo test|mvn|gradle\w*|rspec|rake(?: test)?|make (?:test|check|lint)|ruff|flake8|mypy|eslint|tsc"
@@ -64,18 +66,18 @@ NUMBERS: tuple[str, ...] = (
 )
 """Numbers that must not get smaller."""
 
-HOOKS = re.compile(
+HOOKS = compile_lazily(
     r"\.outcome\s*=|\.passed\s*=|\.exitstatus\s*=|session\.testsfailed\s*=|testsfailed\s*=\s*0|exitstatus\s*=\s*0|force_result\("
     r"|\.excinfo\s*=\s*None|os\._exit\(|sys\.exit\(0\)|pytest\.exit\(|items\[:\]\s*=|items\.clear\(\)|del items\b|items\.pop|items\.remove"
     r"|\.longrepr\s*=|\.wasxfail\s*=|session\.exitstatus|SystemExit\(0\)|atexit\.register|TestReport\.|_pytest\.|runtestprotocol\s*="
     r"|\.failed\s*=\s*False|\.obj\s*=|\.runtest\s*=|sys\.excepthook\s*=|sys\.settrace|config\.hook\.\w+\s*=|hookwrapper\w*\s*=\s*None"
     r"|\.stats(?:\.pop|\[[\"'](?:failed|error)[\"']\]\s*=)|builtins\.|call\.excinfo"
 )
-WHOLE = re.compile(
+WHOLE = compile_lazily(
     r"def pytest_(?:runtest_protocol|pyfunc_call|runtest_call|ignore_collect|collect_file|pycollect_makeitem|runtest_makereport"
     r"|report_teststatus|assertrepr_compare|runtestloop)\b"
 )
-MARKS = re.compile(r"add_marker\(.*(?:skip|xfail)|request\.applymarker\(|pytest\.skip\(|unittest\.skip")
-MAKE_TARGET = re.compile(
+MARKS = compile_lazily(r"add_marker\(.*(?:skip|xfail)|request\.applymarker\(|pytest\.skip\(|unittest\.skip")
+MAKE_TARGET = compile_lazily(
     r"^(?:test|check|tests|unit|lint|coverage)[\w-]*:(?!=)[^\n]*\n(?P<body>(?:\t[^\n]*\n?)*)", re.MULTILINE
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.lint.checks.finding import Finding
 from tools.lint.gaming.check_signs import compare_checks
 from tools.lint.gaming.file_changes import ChangeSet, FileChange
@@ -334,7 +335,7 @@ def _was_local(name: str, old: TestUnit) -> bool:
     return name not in old.text or bool(re.search(rf"\b{re.escape(name)}\s*:?=(?!=)", old.text))
 
 
-_MODULE_MOCK = re.compile(r"\b(?:jest|vi)\.(?:mock|doMock)\(\s*[\"'](?P<module>\.[^\"']+)[\"']\s*,")
+_MODULE_MOCK = compile_lazily(r"\b(?:jest|vi)\.(?:mock|doMock)\(\s*[\"'](?P<module>\.[^\"']+)[\"']\s*,")
 
 _HARMLESS = frozenset(
     (

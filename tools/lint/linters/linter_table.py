@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from sandbox.lazy_dataclass import dataclass
 from tools.lint.linters.output_readers import Reader, make_line_reader, read_eslint, read_formatted
 
 

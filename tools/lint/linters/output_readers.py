@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 from sandbox.fs.line_diff import compute_opcodes
+from sandbox.lazy_dataclass import dataclass
 
 SHOWN = 100
 """Characters of the formatter's line that are shown."""

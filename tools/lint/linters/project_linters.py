@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import MANIFEST, read_regular_text
+from sandbox.lazy_dataclass import dataclass
 from tools.lint.linters.linter_table import LINTERS, Linter
 
 if TYPE_CHECKING:

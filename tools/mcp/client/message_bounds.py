@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from mcp.shared.message import SessionMessage
 from mcp_types import (
@@ -16,6 +16,7 @@ from mcp_types import (
     RequestId,
 )
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.secrets.redaction import redact
 from tools.mcp.descriptions import LISTINGS, trim_listing
 

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from mcp import MCPError
@@ -37,6 +36,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from patchwright.version import VERSION
+from sandbox.lazy_dataclass import dataclass
 from tools.core.surroundings import Surroundings
 from tools.mcp.client.contents import format_prompt, format_resource, format_result
 from tools.mcp.client.failures import describe_failure

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import httpx2
 from mcp.client.auth.utils import extract_resource_metadata_from_www_auth
 
 from patchwright.version import VERSION
+from sandbox.lazy_pattern import compile_lazily
 from tools.mcp.oauth.addresses import get_origin
 from tools.mcp.oauth.judged_requests import JudgedRequests
 from tools.mcp.oauth.sign_in_error import NoSignInAskedError, SignInError
@@ -83,8 +83,8 @@ def read_demanded_scope(response: httpx2.Response) -> str | None:
     return found[1] if found else ""
 
 
-_SCOPE_WORD = re.compile(r"[!#-\[\]-~]+")
-_SCOPE = re.compile(r'\bscope="([!#-\[\]-~ ]{1,1000})"')
+_SCOPE_WORD = compile_lazily(r"[!#-\[\]-~]+")
+_SCOPE = compile_lazily(r'\bscope="([!#-\[\]-~ ]{1,1000})"')
 """Only characters that a scope may have (RFC 6749, 3.3)."""
 
 

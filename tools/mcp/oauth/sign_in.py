@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from typing import Any
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.secrets.known_values import register_secrets
 
 EARLY_SECONDS = 30

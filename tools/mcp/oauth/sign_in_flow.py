@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -25,6 +25,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAu
 from pydantic import AnyUrl
 
 from patchwright.version import VERSION
+from sandbox.lazy_dataclass import dataclass
 from tools.mcp.oauth.addresses import check_address
 from tools.mcp.oauth.challenge import add_scope, find_challenge
 from tools.mcp.oauth.judged_requests import JudgedRequests

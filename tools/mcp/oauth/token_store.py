@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from sandbox.errors import Fault, UserError, translate_write_errors
 from sandbox.fs.private_files import create_private_folder, open_private
+from sandbox.lazy_pattern import compile_lazily
 from tools.mcp.oauth.keyring_entry import delete_entry, read_entry, write_entry
 from tools.mcp.oauth.sign_in import SignIn, format_record, parse_record, redact_tokens
 from tools.mcp.oauth.sign_in_error import SignInError
@@ -23,7 +23,7 @@ LOCK_SECONDS = 60.0
 
 _POLL_SECONDS = 0.02
 
-_NAME = re.compile(r"[A-Za-z0-9_-]+")
+_NAME = compile_lazily(r"[A-Za-z0-9_-]+")
 """Names that settings allow: others could lead to files elsewhere."""
 
 

@@ -12,9 +12,10 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.repair.engine.candidates.candidate_generation import Candidate, generate_candidates
 from tools.repair.engine.candidates.ranking import PlausiblePatch, estimate_trust
 from tools.repair.engine.validation.budget_clock import JOBS
@@ -35,10 +36,10 @@ TEST_SECONDS = 5.0
 MOST_FILES = 80
 # Factor on the suspiciousness for each frame further up.
 FURTHER_UP = 0.7
-_FRAME = re.compile(
+_FRAME = compile_lazily(
     r'File "(?P<native>[^"\n]+)", line (?P<line>\d+)|^(?P<short>[^\s:]+\.py):(?P<at>\d+): ', re.M
 )
-_ERROR = re.compile(r"^(?:E +)?(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$", re.M)
+_ERROR = compile_lazily(r"^(?:E +)?(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$", re.M)
 
 
 def build_failed_tests(errors: Sequence[Message]) -> list[Test]:

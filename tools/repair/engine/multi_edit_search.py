@@ -9,11 +9,12 @@ repairs of multi-hunk search: ARJA, Yuan & Banzhaf 2018; Hercules, Saha et al. 2
 from __future__ import annotations
 
 import heapq
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.repair.engine.candidates.candidate_generation import Candidate, generate_candidates
 from tools.repair.engine.candidates.composed_edits import Edit
 from tools.repair.engine.validation.worker_process import Message
@@ -38,7 +39,7 @@ GAINED, FURTHER, OTHERWISE = 10.0, 10.0, 0.3
 BROKEN = 4.0
 # Failures of tests that run to their end: all others are exceptions that stop them before.
 _UNSTOPPED = ("AssertionError", "")
-_ADDRESS = re.compile(r"0[xX][0-9a-fA-F]+")
+_ADDRESS = compile_lazily(r"0[xX][0-9a-fA-F]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

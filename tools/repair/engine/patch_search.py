@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
 from tools.repair.engine.candidates.candidate_generation import MANY_STATEMENTS, Candidate
 from tools.repair.engine.candidates.candidate_stream import FirstCandidates
 from tools.repair.engine.candidates.change_pairs import MOST as MOST_PAIRS

@@ -7,10 +7,12 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from sandbox.errors import UserError
 from sandbox.fs.repository import find_inner_repository
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.workspace import Workspace
 from tools.repair.engine.candidates.candidate_generation import adjust_suspect_count, generate_candidates
 from tools.repair.engine.candidates.fix_edits import build_fixes
@@ -49,7 +51,7 @@ MOST_ALTERNATIVES = 9
 
 # Files that tests only import, which are searched for constants; and the pattern of an assignment there.
 MOST_IMPORTED = 60
-_ASSIGNED = re.compile(r"^(?: {4}|\t)?(\w+)(?:: [^=\n]+)? *=(?!=)", re.MULTILINE)
+_ASSIGNED = compile_lazily(r"^(?: {4}|\t)?(\w+)(?:: [^=\n]+)? *=(?!=)", re.MULTILINE)
 
 Progress = Callable[[str], None]
 

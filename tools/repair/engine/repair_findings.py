@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from sandbox.lazy_dataclass import dataclass
 from tools.repair.engine.validation.budget_clock import BudgetClock
 from tools.repair.engine.validation.suite_baseline import Baseline
 from tools.repair.engine.validation.worker_process import Message

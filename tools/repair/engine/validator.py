@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from sandbox.lazy_dataclass import dataclass
 from tools.repair.engine.candidates.candidate_generation import Candidate
 from tools.repair.engine.candidates.candidate_stream import CandidateFeed
 from tools.repair.engine.candidates.composed_edits import Edit

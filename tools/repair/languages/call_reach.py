@@ -10,8 +10,9 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.code.symbols import Definition
 from tools.repair.languages.parsed_source import ParsedFile, get_text, is_test_file
 from tools.testing.report import TestFailure
@@ -20,7 +21,7 @@ from tools.testing.report import TestFailure
 FARTHER = (1.0, 0.85, 0.7, 0.55)
 # Bonus for a frame of a failure's trace in a function, and for a name in the failing line itself.
 FRAME, NAMED = 0.3, 0.2
-_PLACE = re.compile(r"([\w./-]+\.\w+):(\d+)")
+_PLACE = compile_lazily(r"([\w./-]+\.\w+):(\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sandbox.lazy_dataclass import dataclass
 from tools.code.symbols import Definition
 from tools.repair.languages.parsed_source import ParsedFile, get_text
 from tools.repair.languages.tree_nodes import (

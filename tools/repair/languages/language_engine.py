@@ -6,10 +6,11 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from sandbox.fs.repository import find_inner_repository
+from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
 from tools.repair.engine.candidates.fix_edits import extract_unique_lines
 from tools.repair.engine.candidates.ranking import FEW, FEW_TESTS, FEWEST_RIVALS, RIVAL, SURE, TIERS

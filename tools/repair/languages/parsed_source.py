@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from sandbox.errors import UserError
 from sandbox.fs.untrusted_file import read_workspace_file
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.code.languages import Language, detect_languages, encode_text, parse_text
 from tools.code.symbols import Definition, list_definitions
 
@@ -27,7 +28,7 @@ SKIPPED = frozenset(
 )
 
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "spec", "specs", "testdata", "testcases", "e2e"})
-_TEST_NAME = re.compile(
+_TEST_NAME = compile_lazily(
     r"(.*_test\.go|.*[._-](test|spec)s?\.[cm]?[jt]sx?|(test|spec)s?[._-].*|(test|spec)s?\.\w+"
     r"|.*_tests?\.(c|cc|cpp|cxx|rs)|.*(Test|Tests|TestCase|IT)\.java|Test[A-Z].*\.java)$"
 )

@@ -8,10 +8,11 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from sandbox.fs.workspace_tree import Tree
+from sandbox.lazy_dataclass import dataclass
 from tools.changes.session_changes import SessionChanges
 from tools.core.workspace import Workspace
 from tools.git.worktrees import LINKED

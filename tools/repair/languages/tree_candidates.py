@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
 from tools.code.syntax.tree_syntax import find_tree_problems
 from tools.repair.languages.call_reach import SuspectFunction
 from tools.repair.languages.function_scope import Change, Rule, Scope

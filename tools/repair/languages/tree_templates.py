@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.repair.languages.function_scope import Change, Rule, Scope
 from tools.repair.languages.parsed_source import ParsedFile, get_text
 from tools.repair.languages.tree_nodes import (
@@ -142,7 +143,7 @@ def _is_named_value(code: ParsedFile, node: Node) -> bool:
     return re.split(r"\.|::", written)[-1] in code.members or bool(_NAMED_VALUE.fullmatch(written))
 
 
-_NAMED_VALUE = re.compile(r"(?:[\w.:]*[.:])?[A-Z]\w*(?:\.[A-Z][A-Z0-9_]*|::[A-Z]\w*)")
+_NAMED_VALUE = compile_lazily(r"(?:[\w.:]*[.:])?[A-Z]\w*(?:\.[A-Z][A-Z0-9_]*|::[A-Z]\w*)")
 _MORE = {"+": "more", "-": "less"}
 
 

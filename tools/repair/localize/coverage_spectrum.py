@@ -9,9 +9,12 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
+
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 Standing = Literal["passed", "failed", "skipped", "unsteady", "unknown"]
 
@@ -21,11 +24,13 @@ SHORTEST_LIMIT = 0.1
 SLOWDOWN = 10.0
 
 
-_NO_NETWORK = re.compile(
+_NO_NETWORK = compile_lazily(
     r"gaierror|Name or service not known|[Nn]ame resolution|nodename nor servname|Network is unreachable|"
     r"No route to host|NameResolutionError"
 )
-_NO_WRITING = re.compile(r"Read-only file system|PermissionError: .*Permission denied|\[Errno (?:13|30)\]")
+_NO_WRITING = compile_lazily(
+    r"Read-only file system|PermissionError: .*Permission denied|\[Errno (?:13|30)\]"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.repair.localize.coverage_spectrum import Spectrum, Test
 from tools.repair.templates import Hints
 
@@ -57,9 +58,9 @@ def extract_hints(failing: Sequence[Test]) -> Hints:
 
 # Wordings of pytest, older and newer, and of unittest.
 _UNRAISED = (
-    re.compile(r"DID NOT RAISE (?:any of )?\(?<class '(?:[\w.]*\.)?(\w+)'>"),
-    re.compile(r"DID NOT RAISE (?:any of )?\(?(\w+)"),
-    re.compile(r"^AssertionError: (?:[\w.]*\.)?(\w+) not raised"),
+    compile_lazily(r"DID NOT RAISE (?:any of )?\(?<class '(?:[\w.]*\.)?(\w+)'>"),
+    compile_lazily(r"DID NOT RAISE (?:any of )?\(?(\w+)"),
+    compile_lazily(r"^AssertionError: (?:[\w.]*\.)?(\w+) not raised"),
 )
 
 
@@ -100,10 +101,10 @@ def _iter_compared_texts(test: Test) -> Iterator[tuple[str, str]]:
 # and of pytest.raises(match=…).
 _STRING = r"(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')"
 _COMPARISONS = (
-    re.compile(_STRING + r" (?:==|!=|in|not found in) " + _STRING),
-    re.compile(r"^ *- (.+)\n(?: *\?.*\n)? *\+ (.+)$", re.MULTILINE),
-    re.compile(r"Regex: (.+)\n *Input: (.+)"),
-    re.compile(r"Expected regex: (.+)\n *Actual message: (.+)"),  # since pytest 8.4
+    compile_lazily(_STRING + r" (?:==|!=|in|not found in) " + _STRING),
+    compile_lazily(r"^ *- (.+)\n(?: *\?.*\n)? *\+ (.+)$", re.MULTILINE),
+    compile_lazily(r"Regex: (.+)\n *Input: (.+)"),
+    compile_lazily(r"Expected regex: (.+)\n *Actual message: (.+)"),  # since pytest 8.4
 )
 
 

@@ -9,13 +9,14 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import PurePosixPath
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.repair.localize.coverage_spectrum import Spectrum, Test, is_test_file
 from tools.repair.localize.statement_ranking import get_own_lines
 from tools.repair.templates import Source
 
 # Number of files that ran during imports and are searched for functions called then.
 MOST_FILES = 60
-_IMPORTED = re.compile(r"^\s*(?:from|import)\s+([\w.]+)", re.MULTILINE)
+_IMPORTED = compile_lazily(r"^\s*(?:from|import)\s+([\w.]+)", re.MULTILINE)
 
 
 def add_import_time_lines(

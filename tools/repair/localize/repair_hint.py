@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
+
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from tools.core.workspace import Workspace

@@ -6,8 +6,9 @@ import ast
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from sandbox.lazy_dataclass import dataclass
 from tools.repair.localize.coverage_spectrum import Spectrum, Test
 from tools.repair.localize.suspicious_place import SuspiciousPlace
 from tools.repair.templates import Source

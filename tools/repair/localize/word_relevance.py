@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.repair.localize.coverage_spectrum import Test
 from tools.repair.localize.statement_ranking import Suspect
 from tools.repair.templates.support.source_tree import Function, list_header_nodes
@@ -24,7 +24,7 @@ from tools.repair.templates.support.source_tree import Function, list_header_nod
 # function does: the best of seven pairs on fifteen bugs of the development half (the place of the fault fell
 # from 14 to 12 on average, as a geometric mean).
 STATEMENT, FUNCTION = 0.3, 0.3
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_WORD = compile_lazily(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # Words that occur in every test.
 _COMMON = frozenset(
     [

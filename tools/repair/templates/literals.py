@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.repair.templates.support.template_site import Change, Site, template
 
 MOST_ELEMENTS, MOST_OTHERS = 40, 16
-_PREFIX = re.compile(r"^([A-Za-z]*)(?=['\"])")
+_PREFIX = compile_lazily(r"^([A-Za-z]*)(?=['\"])")
 # By whether it is raw, and whether it is bytes.
 _PREFIXES = {(False, False): "", (False, True): "b", (True, False): "r", (True, True): "rb"}
-_ESCAPE = re.compile(r"(?s)\\(.)")
+_ESCAPE = compile_lazily(r"(?s)\\(.)")
 _ESCAPES = "\n\\'\"abfnrtvx01234567"  # those of bytes: of text, `\N` and `\u` are not worth a rule
 
 

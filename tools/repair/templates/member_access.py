@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import ast
 import io
-import re
 import tokenize
 from collections import Counter
 from collections.abc import Iterator
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.repair.templates.support.name_similarity import sort_by_similarity
 from tools.repair.templates.support.source_tree import Function
 from tools.repair.templates.support.template_site import Change, Site, template
 
 MOST_MEMBERS, MOST_CHAINS, MOST_DEFAULTS = 16, 20, 10
-_FIELD = re.compile(r"\{(\w+)[^{}]*\}")
+_FIELD = compile_lazily(r"\{(\w+)[^{}]*\}")
 
 
 @template(prior=0.45, precision=0.85)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.repair.templates.support.precedence import NOT, OR
 from tools.repair.templates.support.template_site import Change, Site, template
 
@@ -26,7 +27,7 @@ COMPARISONS: dict[str, tuple[str, ...]] = {
 _IDENTITY: dict[str, tuple[str, ...]] = {"==": ("is",), "!=": ("is not",), "is": ("==",), "is not": ("!=",)}
 # For operands not known to be numbers: the negation, or containment instead of equality.
 _EQUALITY: dict[str, tuple[str, ...]] = {"==": ("!=", "in"), "!=": ("==", "not in")}
-_COMPARISON_TOKEN = re.compile(r"not\s+in\b|is\s+not\b|\bis\b|\bin\b|[<>=!]=|[<>]")
+_COMPARISON_TOKEN = compile_lazily(r"not\s+in\b|is\s+not\b|\bis\b|\bin\b|[<>=!]=|[<>]")
 _ARITHMETIC: dict[str, tuple[str, ...]] = {
     "+": ("-", "*"),
     "-": ("+", "*", "//", "/", "%"),
@@ -42,7 +43,7 @@ _ARITHMETIC: dict[str, tuple[str, ...]] = {
     ">>": ("<<",),
     "@": ("*",),
 }
-_ARITHMETIC_TOKEN = re.compile(r"\*\*|//|<<|>>|[-+*/%&|^@]")
+_ARITHMETIC_TOKEN = compile_lazily(r"\*\*|//|<<|>>|[-+*/%&|^@]")
 
 
 @template(prior=1.0)

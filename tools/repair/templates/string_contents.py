@@ -12,6 +12,7 @@ import tokenize
 import warnings
 from collections.abc import Iterator, Sequence
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.repair.templates.support.rewording import find_rewordings
 from tools.repair.templates.support.template_site import Change, Site, template
 
@@ -40,8 +41,8 @@ _EDITS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"\{(\d+)\}", (r"+", r"*")),
     (r"\{(\d+),(\d+)\}", ("+", "*")),
 )
-_REGEX = re.compile(r"\\[dDsSwWbB.()\[\]{}$*+?|]|\[\^?.+\]|\(\?|\.[*+]| [*+]|[)\]][*+?]|^\^|\$$")
-_BODY = re.compile(r"(?s)^([rRbBuU]*)('''|\"\"\"|'|\")(.*)\2$")
+_REGEX = compile_lazily(r"\\[dDsSwWbB.()\[\]{}$*+?|]|\[\^?.+\]|\(\?|\.[*+]| [*+]|[)\]][*+?]|^\^|\$$")
+_BODY = compile_lazily(r"(?s)^([rRbBuU]*)('''|\"\"\"|'|\")(.*)\2$")
 # Extensions of a character class; anchors at the end of an expression.
 _MEMBERS = (r"\w", r"\s", r"\-", r"\.", "_", "0-9", "'", '"')
 _LONGEST = 300

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.repair.templates.extra_checks import list_truth_tests
 from tools.repair.templates.library_idioms import is_reference
 from tools.repair.templates.support.precedence import AND, ATOM
@@ -163,6 +164,6 @@ RULES = (
         _is_handed_on, "str({x})", '{o} or ""',
     ),
 )  # fmt: skip
-_NONE = re.compile(
+_NONE = compile_lazily(
     r"not supported between instances of .*'NoneType'|unsupported operand type\(s\).*'NoneType'"
 )

@@ -11,7 +11,6 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -28,6 +27,7 @@ from agent.evaluation.suites.programs.program_answers import CHECK, ProgramCases
 from agent.evaluation.suites.programs.varied_inputs import vary_arguments
 from agent.evaluation.suites.scratch_workspace import open_scratch
 from agent.evaluation.suites.source_folder import read_data_file
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from tools.core.workspace import Workspace

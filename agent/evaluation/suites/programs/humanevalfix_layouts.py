@@ -6,9 +6,10 @@ import ast
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent.evaluation.suites.ending_checks import build_tests_check, read_tests_judge
+from sandbox.lazy_dataclass import dataclass
 
 Record = Mapping[str, str]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from agent.evaluation.suites.ending_checks import build_tests_check, read_tests_
 from agent.evaluation.suites.programs.toolchains import find_missing_tool
 from agent.evaluation.suites.source_folder import read_data_file
 from agent.evaluation.tasks.folder_files import list_folder_files
+from sandbox.lazy_dataclass import dataclass
 
 SECONDS = 600.0
 

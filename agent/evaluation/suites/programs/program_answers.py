@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.evaluation.suites.programs.program_judge import agrees
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from tools.core.workspace import Workspace

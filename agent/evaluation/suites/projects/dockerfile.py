@@ -9,8 +9,9 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
+
+from sandbox.lazy_dataclass import dataclass
 
 PROGRAMS: Mapping[str, str] = {
     "build-essential": "gcc",

@@ -7,7 +7,6 @@ build the suite with `--refuse` for it, so that an honest refusal is the expecte
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from agent.evaluation.suites.projects.commit_store import CommitStore
 from agent.evaluation.suites.source_folder import read_data_file
 from agent.evaluation.tasks.task_file import BaseFiles, TaskFile, TaskLimits
 from agent.evaluation.tasks.task_writer import TaskDraft
+from sandbox.lazy_pattern import compile_lazily
 
 PROJECTS = ("flask", "requests", "celery", "scrapy", "fastapi")
 """Repositories whose tests read the syntax tree only."""
@@ -25,7 +25,7 @@ SECONDS = 600.0
 STORE = ".repository"
 """Folder of the suite with the projects' commits."""
 
-_ENTRY = re.compile(r"'\.\./tests/([^']+)'\s*:\s*'\.\./(problems/[^']+)'")
+_ENTRY = compile_lazily(r"'\.\./tests/([^']+)'\s*:\s*'\.\./(problems/[^']+)'")
 
 _RUN = """\
 import re

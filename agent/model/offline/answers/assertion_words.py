@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
 from tools.core.text import clip
 
 MOST_CODE = 100

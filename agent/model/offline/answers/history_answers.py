@@ -8,14 +8,15 @@ from agent.model.offline.answers.lookup import Answer, Call, Lookup, NoAnswer, l
 from agent.model.offline.answers.named_code import find_definitions, is_path
 from agent.model.offline.intent.question_topics import Question
 from agent.model.offline.offline_messages import indent_block
+from sandbox.lazy_pattern import compile_lazily
 
 _GIT = "git's own record."
-_LAST = re.compile(r"\b(?:last|latest|previous) commit\b", re.IGNORECASE)
-_MINE = re.compile(
+_LAST = compile_lazily(r"\b(?:last|latest|previous) commit\b", re.IGNORECASE)
+_MINE = compile_lazily(
     r"\buncommitted\b|\b(?:did i|i have|have i)\b|since the last commit|\bgit (?:status|diff)\b",
     re.IGNORECASE,
 )
-_WHO = re.compile(r"\b(?:who|when|blame)\b", re.IGNORECASE)
+_WHO = compile_lazily(r"\b(?:who|when|blame)\b", re.IGNORECASE)
 MOST_COMMITS = 10
 MOST_DIFF = 60
 """Lines of a commit that are shown."""

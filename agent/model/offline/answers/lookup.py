@@ -6,11 +6,12 @@ It is replayed from the steps of the turn with each request, so it must depend o
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent.model.offline.intent.question_topics import Question
 from agent.model.offline.turn_steps import Step
+from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,14 +9,15 @@ from typing import Any
 from agent.model.offline.answers.lookup import Call, limit_lines
 from agent.model.offline.intent.question_topics import Question, is_test_name
 from agent.model.offline.turn_steps import Step
+from sandbox.lazy_pattern import compile_lazily
 
 Found = Mapping[str, Any]
 """A definition: path, name, kind, line, first, last, signature, doc."""
 
 MOST_TARGETS = 5
 
-_FILE = re.compile(r"[\w./-]+\.\w+|[\w.-]+(?:/[\w.-]+)+")
-_EXTENSION = re.compile(r"\.(?:pyi?|jsx?|tsx?|go|rs|java|c|h|cc|cpp|rb|php|kt|cs|toml|md|sql|sh)$")
+_FILE = compile_lazily(r"[\w./-]+\.\w+|[\w.-]+(?:/[\w.-]+)+")
+_EXTENSION = compile_lazily(r"\.(?:pyi?|jsx?|tsx?|go|rs|java|c|h|cc|cpp|rb|php|kt|cs|toml|md|sql|sh)$")
 
 
 def is_path(name: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from agent.model.offline.answers.assertion_words import TestContent, read_test
@@ -16,6 +15,7 @@ from agent.model.offline.answers.named_code import (
 )
 from agent.model.offline.intent.question_topics import Question, is_test_name
 from agent.model.offline.offline_messages import indent_block
+from sandbox.lazy_pattern import compile_lazily
 
 _READ = "the words are read off the test's code, which was not run: they say what it demands, not why."
 MOST_TESTS = 25
@@ -23,7 +23,7 @@ MOST_TESTS = 25
 MOST_BODY = 40
 """Lines of a test that are shown."""
 
-_ASSERTING = re.compile(
+_ASSERTING = compile_lazily(
     r"^\s*assert\b|\bassert\w*\s*[.(!]|\bexpect\w*\s*\(|\brequire\.\w+\(|\bshould\b|\bt\.(?:Error|Fatal)\w*\("
 )
 

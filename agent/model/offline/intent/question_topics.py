@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from agent.prompt.prompt_reader import read_intent
 from agent.prompt.prompt_text import remove_quoted_text
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 Topic = Literal[
     "failing",  # which tests fail, or do they pass
@@ -204,13 +205,13 @@ def _compile_wordings(wordings: Sequence[str]) -> re.Pattern[str]:
 _TOPICS = {topic: _compile_wordings(wordings) for topic, wordings in _PATTERNS.items()}
 
 _NAMED = (
-    re.compile(r"`([^`\n]+)`"),
-    re.compile(r"(?<![\w/])((?:[\w.-]+/)*[\w-]+\.(?:py|pyi|js|jsx|ts|tsx|go|rs|java|c|h|cc|cpp|rb|php|kt|cs|toml|md|sql|sh)(?:::[\w:\[\]-]+)?)\b"),
-    re.compile(r"(?<![\w/])((?:[\w.-]+/)+[\w.-]*\w)/?(?!\w)"),
-    re.compile(r"\b(\w+(?:\.\w+)+|\w+(?:::\w+)+)\b"),
-    re.compile(r"\b(test_\w+|\w+_test|\w*_\w+|[A-Za-z]\w*(?=\(\)))"),
-    re.compile(r"\b([a-z]+[A-Z]\w*|[A-Z]\w*[a-z]\w*[A-Z]\w*)\b"),
-    re.compile(
+    compile_lazily(r"`([^`\n]+)`"),
+    compile_lazily(r"(?<![\w/])((?:[\w.-]+/)*[\w-]+\.(?:py|pyi|js|jsx|ts|tsx|go|rs|java|c|h|cc|cpp|rb|php|kt|cs|toml|md|sql|sh)(?:::[\w:\[\]-]+)?)\b"),
+    compile_lazily(r"(?<![\w/])((?:[\w.-]+/)+[\w.-]*\w)/?(?!\w)"),
+    compile_lazily(r"\b(\w+(?:\.\w+)+|\w+(?:::\w+)+)\b"),
+    compile_lazily(r"\b(test_\w+|\w+_test|\w*_\w+|[A-Za-z]\w*(?=\(\)))"),
+    compile_lazily(r"\b([a-z]+[A-Z]\w*|[A-Z]\w*[a-z]\w*[A-Z]\w*)\b"),
+    compile_lazily(
         r"(?=\b(?:function|class|method|module|constant|variable|type|definition of|callers of|callees of|usages of"
         r"|uses of|references to|signature of|purpose of|calls?|uses?|imports?|does|do|about|explain|describe"
         r"|defines?|find|is|are|understand|how|change|file|has|for|in|hace|macht|definida|définie|definiert"
@@ -238,7 +239,7 @@ _NO_NAMES = frozenset(
 """Words of questions that are no names of code."""
 
 _NEED_NAMES = frozenset({"describe", "defined", "used", "calls", "checks", "tests-of"})
-_PROHIBITION = re.compile(
+_PROHIBITION = compile_lazily(
     r"[,;]?\s*\b(?:but\s+|and\s+|please\s+)*(?:do not|don't|dont|never|without)\s+"
     r"(?:chang|touch|edit|writ|fix|repair|apply|modify)\w*\b[^.?!,;\n]*[.!]*",
     re.IGNORECASE,

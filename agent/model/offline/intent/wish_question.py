@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Literal
 
 from agent.monitor.answers import GO_ON, GoOn, StopTurn, TellModel, TurnEnd
+from sandbox.lazy_dataclass import dataclass
 
 Meaning = Literal["repair", "answer", "nothing"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from agent.verify.reproduction.report.report_fields import Exchange, Report, Role, Snippet, ToldError
 from agent.verify.reproduction.report.text_elements import (
@@ -42,22 +42,28 @@ from agent.verify.reproduction.report.transcripts import (
     parse_prompted_values,
     parse_transcript,
 )
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
-_VERSION = re.compile(r"\b([A-Z][A-Za-z]+|[a-z]+py|python|pip)[ =:v]{1,3}(\d+\.\d+(?:\.\d+)?(?:[ab.]\w+)?)\b")
-_HEADING = re.compile(r"^\s*(?:#{1,6}\s*|\*\*)?\s*([A-Z][\w' /-]{2,50}?)\s*(?:\*\*)?\s*:?\s*(?:\*\*)?\s*$")
+_VERSION = compile_lazily(
+    r"\b([A-Z][A-Za-z]+|[a-z]+py|python|pip)[ =:v]{1,3}(\d+\.\d+(?:\.\d+)?(?:[ab.]\w+)?)\b"
+)
+_HEADING = compile_lazily(
+    r"^\s*(?:#{1,6}\s*|\*\*)?\s*([A-Z][\w' /-]{2,50}?)\s*(?:\*\*)?\s*:?\s*(?:\*\*)?\s*$"
+)
 _SECTIONS = {
-    "steps": re.compile(r"(?i)steps?\b|(?:how )?to reproduce|reproduc"),
-    "expected": re.compile(r"(?i)expect"),
-    "actual": re.compile(r"(?i)actual|observed|what happen|current behavio"),
+    "steps": compile_lazily(r"(?i)steps?\b|(?:how )?to reproduce|reproduc"),
+    "expected": compile_lazily(r"(?i)expect"),
+    "actual": compile_lazily(r"(?i)actual|observed|what happen|current behavio"),
 }
-_WANTS_ERROR = re.compile(
+_WANTS_ERROR = compile_lazily(
     r"\bgracefully\b|\bshould (?:fail|raise|throw)\b"
     r"|\b(?:better|proper|clear\w*|helpful|meaningful|informative|useful) (?:error|exception|message)",
     re.IGNORECASE,
 )
 """Prose that asks for another exception where one is raised."""
 
-_STEP = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(\S.*)$")
+_STEP = compile_lazily(r"^\s*(?:[-*•]|\d+[.)])\s+(\S.*)$")
 MOST = 40
 """Of each field, and lines of a session."""
 
@@ -87,7 +93,7 @@ def extract_report(text: str) -> Report:
     )
 
 
-_ORDER = re.compile(
+_ORDER = compile_lazily(
     r"^\W*(?:please\s+|can you\s+|could you\s+)?(?:fix|mend|repair|correct|resolve)\b",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from sandbox.lazy_dataclass import dataclass
 
 Role = Literal["actual", "expected", "unknown"]
 """Whether a told result is what happens, what should happen, or the text does not say."""

@@ -7,11 +7,12 @@ import re
 import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from agent.verify.reproduction.report.told_errors import TRACE_START, parse_trace
 from agent.verify.reproduction.report.transcripts import is_prompt
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 MAX_TEXT = 60_000
 """Characters of a report that are read; the rest is logs."""
@@ -30,9 +31,9 @@ MOST_SHORTER = 40
 
 Kind = Literal["prose", "block", "code"]
 
-_FENCE = re.compile(r"^\s{0,8}(`{3,}|~{3,})\s*\{?\.?([\w+-]*)")
-_DIRECTIVE = re.compile(r"^\s*\.\. (?:code(?:-block)?|sourcecode|parsed-literal)::")
-_CODE_START = re.compile(
+_FENCE = compile_lazily(r"^\s{0,8}(`{3,}|~{3,})\s*\{?\.?([\w+-]*)")
+_DIRECTIVE = compile_lazily(r"^\s*\.\. (?:code(?:-block)?|sourcecode|parsed-literal)::")
+_CODE_START = compile_lazily(
     r"(?:from [\w.]+ import |import [\w.]+(?:\s*,\s*[\w.]+|\s+as\s+\w+)*\s*(?:#.*)?$|class \w+\b.*:\s*(?:#.*)?$"
     r"|(?:async )?def \w+\(|@[\w.]+(?:\(.*)?$|(?:for|while|with|if|try)\b.*:\s*(?:#.*)?$|assert\b.+"
     r"|print\b\s*[\(\w'\"].*|[\w.\[\]'\"]+(?:,\s*[\w.]+)*\s*(?:[-+*/|@]|//|\*\*)?=\s*[^=\s].*"
@@ -40,10 +41,10 @@ _CODE_START = re.compile(
 )
 """The first line of code that stands unmarked between prose."""
 
-_CONTINUES = re.compile(r"[)\]}]|#|(?:el|else|except|finally|return)")
+_CONTINUES = compile_lazily(r"[)\]}]|#|(?:el|else|except|finally|return)")
 """Lines that go on with code, but begin none."""
 
-_MARK = re.compile(r"\u200b|\u200c|\ufeff|\u2060")
+_MARK = compile_lazily(r"\u200b|\u200c|\ufeff|\u2060")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

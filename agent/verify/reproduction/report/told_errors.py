@@ -6,25 +6,26 @@ import re
 from collections.abc import Iterator, Sequence
 
 from agent.verify.reproduction.report.report_fields import Frame, Role, ToldError
+from sandbox.lazy_pattern import compile_lazily
 
-TRACE_START = re.compile(r"^\W{0,6}(?:[\w.]+\s+)?Traceback \(most recent call last\)")
-_FRAME = re.compile(r'^\W{0,6}File "([^"\n]+)", line (\d+)(?:, in ([\w<>.]+))?')
-_IPYTHON_FRAME = re.compile(r"^(?:File )?(\S+\.py)(?::(\d+))?(?:, in | in )([\w<>]+)\(")
+TRACE_START = compile_lazily(r"^\W{0,6}(?:[\w.]+\s+)?Traceback \(most recent call last\)")
+_FRAME = compile_lazily(r'^\W{0,6}File "([^"\n]+)", line (\d+)(?:, in ([\w<>.]+))?')
+_IPYTHON_FRAME = compile_lazily(r"^(?:File )?(\S+\.py)(?::(\d+))?(?:, in | in )([\w<>]+)\(")
 _NAMED = r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Exists|Exit|Interrupt|DoesNotExist|Iteration|NotFound)"
-_RAISED = re.compile(rf"^\W{{0,6}}({_NAMED})\b(?::\s*(.*)|\s*)$")
-_ANY_RAISED = re.compile(r"^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s+(.*)|\s*)$")
-_BRACED = re.compile(r"\{([A-Z]\w*(?:Error|Exception))\}\s*(.*)")
-_LINE_IN_CODE = re.compile(rf"`({_NAMED}): ([^`\n]+)`")
-_IN_PROSE = re.compile(
+_RAISED = compile_lazily(rf"^\W{{0,6}}({_NAMED})\b(?::\s*(.*)|\s*)$")
+_ANY_RAISED = compile_lazily(r"^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s+(.*)|\s*)$")
+_BRACED = compile_lazily(r"\{([A-Z]\w*(?:Error|Exception))\}\s*(.*)")
+_LINE_IN_CODE = compile_lazily(rf"`({_NAMED}): ([^`\n]+)`")
+_IN_PROSE = compile_lazily(
     r"\b(?:rais|throw|crash|fail|get|got|gives?|caus|result|produc|rise|lead|encounter|with|an?|the)\w*\s+(?:\w+\s+){0,3}?"
     rf"[`'\"*]*({_NAMED})\b"
 )
-_EXPECTED = re.compile(
+_EXPECTED = compile_lazily(
     r"\b(?:should|expect\w*|ought|must)\b(?:\s+\w+){0,3}\s+(?:rais|throw|fail|be)\w*", re.IGNORECASE
 )
 
-_MODULE_FRAME = re.compile(r"^\S+\.pyc? in \w+\(")
-_FAILS = re.compile(
+_MODULE_FRAME = compile_lazily(r"^\S+\.pyc? in \w+\(")
+_FAILS = compile_lazily(
     r"\b(?:rais|throw|giv|caus|result|produc|get|got|fail)\w*\s+(?:(?:in|with|to|an?|the|this|me|us)\s+){0,3}"
     r"(?:\w+\s+)?(?:error|exception|traceback|stack ?trace)s?\b|\bcrash(?:es|ed|ing)?\b",
     re.IGNORECASE,

@@ -8,39 +8,40 @@ from collections.abc import Iterator
 
 from agent.verify.reproduction.report.report_fields import Exchange, Role
 from agent.verify.reproduction.report.text_elements import parse_code
+from sandbox.lazy_pattern import compile_lazily
 
-_EXPECTED = re.compile(
+_EXPECTED = compile_lazily(
     r"\b(?:expect\w*|should|shall|ought|correct(?:ly)?\b|instead of|would (?:like|be)|supposed|desired|rather than"
     r"|want\w*|intended|improvement|after (?:the )?(?:correction|fix\w*)|works?(?: fine)?)\b",
     re.IGNORECASE,
 )
-_ACTUAL = re.compile(
+_ACTUAL = compile_lazily(
     r"\b(?:actual\w*|but|instead(?! of)|got|currently|current|incorrect\w*|wrong\w*|buggy|bad|observed|however|fails?"
     r"|breaks?|whereas)\b",
     re.IGNORECASE,
 )
-_TELLS = re.compile(
+_TELLS = compile_lazily(
     r"\b(?:returns?|gives?|outputs?|results?|produc\w+|prints?|says|shows?|yields?|get|evaluat\w+|display\w*|render\w*"
     r"|stack ?trace|trace\w*|error|fail\w*|following)\b|(?:^|\n)\s*(?:#+ )?\**out(?:put)?\b",
     re.IGNORECASE,
 )
-_RAISES = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b")
-_SPAN = re.compile(r"(`{1,2})([^`\n]+?)\1")
-_BETWEEN = re.compile(
+_RAISES = compile_lazily(r"\b[A-Z]\w*(?:Error|Exception)\b")
+_SPAN = compile_lazily(r"(`{1,2})([^`\n]+?)\1")
+_BETWEEN = compile_lazily(
     r"\b(?:returns?|gives?|produces?|yields?|evaluates? to|results? in|outputs?|prints?|is|equals?|becomes?|->|=>"
     r"|turns? into|get|got|be|generates?|renders?(?: as)?|translates? to)\b",
     re.IGNORECASE,
 )
-_COMMENT = re.compile(
+_COMMENT = compile_lazily(
     r"^\s*(?:-+>|=+>|>{2,3}|returns?:?|prints?:?|outputs?:?|results?(?: in)?:?|gives?:?|raises?:?|throws?:?"
     r"|got:?|out:)\s*(.+)$",
     re.IGNORECASE,
 )
-_LABEL = re.compile(
+_LABEL = compile_lazily(
     r"^\s*\**(?:output|result|returns?|prints?|actual(?: (?:output|result))?|got|gives?)\**\s*:\s*(\S.*)$",
     re.I,
 )
-_SAYS_RIGHT = re.compile(
+_SAYS_RIGHT = compile_lazily(
     r"(?:\b(?:expected|should (?:be|return|give|output|produce|print)|would expect|desired"
     r"|works?(?: fine| well| as expected)?|works? correctly|is (?:correct|right|fine)|below is correct"
     r"|correctly (?:produc|return|giv|print|output|show|yield)\w*)\b)"

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 
 from agent.verify.reproduction.report.report_fields import Exchange, ToldError
 from agent.verify.reproduction.report.told_errors import TRACE_START, parse_trace
+from sandbox.lazy_pattern import compile_lazily
 
-_PROMPT = re.compile(r"^\s{0,12}(?:>{1,3}\s*)?(?:>>>(?: |$|(?=[A-Za-z_@]))|In ?\[\d*\]: ?)(.*)$")
-_MORE = re.compile(r"^\s{0,12}(?:\.\.\.(?: |$)|\s*\.{3,}: ?)(.*)$")
-_OUT = re.compile(r"^\s{0,12}Out ?\[\d*\]:\s?(.*)$")
-_BARE = re.compile(r"^>\s+(.*)$")
+_PROMPT = compile_lazily(r"^\s{0,12}(?:>{1,3}\s*)?(?:>>>(?: |$|(?=[A-Za-z_@]))|In ?\[\d*\]: ?)(.*)$")
+_MORE = compile_lazily(r"^\s{0,12}(?:\.\.\.(?: |$)|\s*\.{3,}: ?)(.*)$")
+_OUT = compile_lazily(r"^\s{0,12}Out ?\[\d*\]:\s?(.*)$")
+_BARE = compile_lazily(r"^>\s+(.*)$")
 
 
 def is_transcript(lines: Sequence[str]) -> bool:

@@ -11,6 +11,7 @@ from acp.helpers import ToolCallContentVariant, text_block, tool_content, tool_d
 from acp.schema import ToolCallLocation, ToolKind
 
 from cli.output.lines.action_descriptions import describe_target
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.sanitize import sanitize_text
 
 LONGEST_TITLE = 200
@@ -67,7 +68,7 @@ UNSHOWN = frozenset({"plan", "finish", "propose"})
 _TITLED_BY_TARGET = frozenset({"shell"})
 """Tools whose target says it all: a command line."""
 
-_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HUNK = compile_lazily(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 def choose_kind(tool: str, effect: str = "") -> ToolKind:

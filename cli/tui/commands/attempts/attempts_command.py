@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from cli.tui.commands.slash_command import Command
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_pattern import compile_lazily
 
 if TYPE_CHECKING:
     from cli.tui.conversation.conversation import Conversation
@@ -17,11 +18,11 @@ MOST_ATTEMPTS = 16
 """As for `run --attempts`."""
 
 _FORMS = {
-    "show": re.compile(r"show (\d+)"),
-    "diff": re.compile(r"diff (\d+) (\d+)"),
-    "use": re.compile(r"use (\d+)"),
-    "guide": re.compile(r"guide (\d+) (.+)", re.DOTALL),
-    "stop": re.compile(r"stop (\d+)"),
+    "show": compile_lazily(r"show (\d+)"),
+    "diff": compile_lazily(r"diff (\d+) (\d+)"),
+    "use": compile_lazily(r"use (\d+)"),
+    "guide": compile_lazily(r"guide (\d+) (.+)", re.DOTALL),
+    "stop": compile_lazily(r"stop (\d+)"),
 }
 """What is no task. "stop using globals" is one."""
 

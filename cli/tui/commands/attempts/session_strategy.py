@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from agent.budget.budget_text import apply_budget, parse_budget
 from agent.budget.limits import build_limits
 from agent.events import Signal
 from sandbox.errors import UserError
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.text import format_count
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ SIGNAL = "strategy-set"
 MOST_READ = 1_000
 """Signals of a resumed session that are looked through for it, the newest first."""
 
-_KEPT = re.compile(r"strategy: (\S+), (\d+) attempts?(?:, budget (.+))?")
+_KEPT = compile_lazily(r"strategy: (\S+), (\d+) attempts?(?:, budget (.+))?")
 
 
 def describe_strategy(settings: StrategySettings) -> str:

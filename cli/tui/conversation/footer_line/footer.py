@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.turn.runtime import Runtime
 from cli.output.style.terminal import measure_columns, truncate_text
 from cli.tui.frontend import Styled
+from sandbox.lazy_dataclass import dataclass
 
 BETWEEN = " · "
 

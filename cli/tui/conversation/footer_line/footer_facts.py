@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from cli.settings.key_actions import ACTIONS, format_key
 from cli.tui.conversation.access_cycle import describe_access
 from cli.tui.conversation.footer_line.footer import FooterFacts, measure_context
 from sandbox.fs.repository import read_branch
+from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.effects import Effect, EffectKind
 from sandbox.policy.rule_places import STANDARD_FOLDERS
 from sandbox.policy.shell.commands import options
@@ -31,7 +31,7 @@ _REASONS: Mapping[str, str] = {
     "unknown": "it is not known what this does",
 }
 
-_HOST = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?(?://)?(?:[^/@\s]*@)?(\[[0-9a-fA-F:]+\]|[A-Za-z0-9_.-]+)")
+_HOST = compile_lazily(r"(?:[a-z][a-z0-9+.-]*:)?(?://)?(?:[^/@\s]*@)?(\[[0-9a-fA-F:]+\]|[A-Za-z0-9_.-]+)")
 
 ScriptReader = Literal["itself", "bash", "sh"]
 """Interpreter of a script: the present shell, which knows its functions; a separate bash; or any other shell."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Literal
 
+from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.shell.commands.command_table import COMMANDS
 from sandbox.policy.shell.commands.git_table import GLOBAL_OPTIONS, SUBCOMMANDS
 from sandbox.policy.shell.parsing.expansion import Arg

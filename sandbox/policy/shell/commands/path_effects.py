@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import posixpath  # bash has POSIX paths
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from sandbox.fs.installation import is_own_file
 from sandbox.fs.protected_paths import GIT, OWN
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.effects import Effect
 from sandbox.policy.shell.parsing.expansion import Arg
 from sandbox.policy.shell.parsing.syntax import parse_word_set
@@ -35,10 +35,10 @@ MAX_FOLDERS = 8
 NOWHERE = Effect(kind="none")
 
 
-_PLAIN_GLOB = re.compile(r"(?:~(?=/))?[\w./*?\[\]!^ @:+,=-]+")
+_PLAIN_GLOB = compile_lazily(r"(?:~(?=/))?[\w./*?\[\]!^ @:+,=-]+")
 """A glob without quotes, variables and other patterns of bash."""
 
-_WILD = re.compile(r"[*?\[]")
+_WILD = compile_lazily(r"[*?\[]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 
-_ADDRESS = re.compile(r"[0-9]+(?:~[0-9]+)?|\$")
-_ADDRESS_FLAGS = re.compile(r"[IM]*")
-_SECOND = re.compile(r"[ \t]*,[ \t]*(?:[+~][0-9]+|(?P<other>))")
-_FLAGS = re.compile(r"[gpiIMm0-9]*")
-_LABEL = re.compile(r"[ \t]*[A-Za-z0-9_]*[ \t]*(?=[;\n}]|\Z)")
-_NUMBER = re.compile(r"[ \t]*[0-9]*")
-_AFTER = re.compile(r"[ \t]*(?:[;\n]|(?=\})|\Z|(?=#))")
+from sandbox.lazy_pattern import compile_lazily
+
+_ADDRESS = compile_lazily(r"[0-9]+(?:~[0-9]+)?|\$")
+_ADDRESS_FLAGS = compile_lazily(r"[IM]*")
+_SECOND = compile_lazily(r"[ \t]*,[ \t]*(?:[+~][0-9]+|(?P<other>))")
+_FLAGS = compile_lazily(r"[gpiIMm0-9]*")
+_LABEL = compile_lazily(r"[ \t]*[A-Za-z0-9_]*[ \t]*(?=[;\n}]|\Z)")
+_NUMBER = compile_lazily(r"[ \t]*[0-9]*")
+_AFTER = compile_lazily(r"[ \t]*(?:[;\n]|(?=\})|\Z|(?=#))")
 _PLAIN_COMMANDS = frozenset("=dDgGhHnNpPxzF")
-_AWK_SUSPECT = re.compile(r"system|getline|@|\||>|close|fflush|ENVIRON|PROCINFO|extension|\\\n")
-_AWK_HARMLESS = re.compile(r"\|\||>=")
+_AWK_SUSPECT = compile_lazily(r"system|getline|@|\||>|close|fflush|ENVIRON|PROCINFO|extension|\\\n")
+_AWK_HARMLESS = compile_lazily(r"\|\||>=")
 
 
 def explain_sed_risk(script: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.effects import Effect
 from sandbox.policy.shell.commands.command_call import Call, Special
 from sandbox.policy.shell.commands.options import ParsedArguments, Spec
@@ -15,7 +16,7 @@ from sandbox.policy.shell.parsing.syntax import parse_word_set
 # ── Tests and output ─────────────────────────────────────────────────────────────────────────────────
 
 _BINARY = parse_word_set("= == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef -a -o ] )")
-_NUMBER = re.compile(r'"?(?:\$[?#$!]|\$\{#\w+\})"?')
+_NUMBER = compile_lazily(r'"?(?:\$[?#$!]|\$\{#\w+\})"?')
 
 
 def _judge_test(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg]) -> None:
@@ -45,7 +46,7 @@ def _judge_printf(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[A
 
 # ── Shells and the environment ───────────────────────────────────────────────────────────────────────
 
-_SHELL_FLAGS = re.compile(r"-[eulxvnfbC]*(c?)[eulxvn]*")
+_SHELL_FLAGS = compile_lazily(r"-[eulxvnfbC]*(c?)[eulxvn]*")
 _SHELL_LONG = parse_word_set("--norc --noprofile --login --posix --noediting")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.effects import Effect
 from sandbox.policy.shell.commands.command_call import Call, Special
 from sandbox.policy.shell.commands.options import ParsedArguments, Spec
@@ -106,7 +107,7 @@ next word is then taken for the command, and a number is not a known one.)"""
 
 # ── Text languages ───────────────────────────────────────────────────────────────────────────────────
 
-_SUFFIX = re.compile(r"[A-Za-z0-9._~-]*")
+_SUFFIX = compile_lazily(r"[A-Za-z0-9._~-]*")
 
 
 def _judge_sed(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg]) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.shell.parsing.syntax import parse_word_set
 
-PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+PLAIN_NAME = compile_lazily(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _NAMES = parse_word_set("""
     PATH HOME IFS ENV PWD OLDPWD CDPATH SHELL SHELLOPTS SHELLFLAGS PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.shell.parsing.syntax import PartKind, Word, decode_source
 
 MAX_ALTERNATIVES = 256
@@ -73,10 +74,10 @@ def expand_word(word: Word, source: str, known: Mapping[str, str]) -> list[Arg]:
 
 
 _NEVER_NEGATIVE = frozenset(("$?", "$#", "$$", "$!", '"$?"', '"$#"', '"$$"', '"$!"'))
-_INERT = re.compile(r"[A-Za-z0-9_./,:=@%+^-]+")
-_GLOB = re.compile(r"[*?\[]")
-_TILDE = re.compile(r"~(?=/|\Z)")
-_ASSIGNED_TILDE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=(?:.*:)?~", re.DOTALL)
+_INERT = compile_lazily(r"[A-Za-z0-9_./,:=@%+^-]+")
+_GLOB = compile_lazily(r"[*?\[]")
+_TILDE = compile_lazily(r"~(?=/|\Z)")
+_ASSIGNED_TILDE = compile_lazily(r"[A-Za-z_][A-Za-z0-9_]*\+?=(?:.*:)?~", re.DOTALL)
 
 
 def _build_argument(parts: Sequence[Part], written: str, known: Mapping[str, str]) -> Arg:
@@ -123,7 +124,7 @@ def _is_known_variable(text: str, kind: PartKind, known: Mapping[str, str]) -> b
 
 # ── Braces ───────────────────────────────────────────────────────────────────────────────────────────
 
-_SEQUENCE = re.compile(r"(-?[0-9]{1,6})\.\.(-?[0-9]{1,6})|([A-Za-z])\.\.([A-Za-z])")
+_SEQUENCE = compile_lazily(r"(-?[0-9]{1,6})\.\.(-?[0-9]{1,6})|([A-Za-z])\.\.([A-Za-z])")
 
 
 def _expand_braces(parts: Sequence[Part]) -> list[list[Part]] | None:

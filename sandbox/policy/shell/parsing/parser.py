@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.shell.parsing.syntax import (
     Assignment,
     ParsedSource,
@@ -21,16 +21,16 @@ RESERVED = parse_word_set(
 )
 """Words that are no commands at the start of a command. (`time` and `coproc` are handled separately.)"""
 
-_FUNCTION = re.compile(r"([^\s|&;()<>'\"\\$`=]+)[ \t]*\([ \t]*\)")
-_REDIRECT = re.compile(
+_FUNCTION = compile_lazily(r"([^\s|&;()<>'\"\\$`=]+)[ \t]*\([ \t]*\)")
+_REDIRECT = compile_lazily(
     r"(?:[0-9]+|\{(?P<variable>[A-Za-z_][A-Za-z0-9_]*)\})?(?P<operator><<<|<<-?|<>|<&|<(?!\()|>>|>\||>&|>(?!\())"
     r"|(?P<both>&>>?)"
 )
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^\]\n]*\])?\+?=")
-_SUBSCRIPTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\[")
-_LOOP_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?=[\s;]|\Z)")
+_ASSIGNMENT = compile_lazily(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^\]\n]*\])?\+?=")
+_SUBSCRIPTED = compile_lazily(r"[A-Za-z_][A-Za-z0-9_]*\[")
+_LOOP_NAME = compile_lazily(r"[A-Za-z_][A-Za-z0-9_]*(?=[\s;]|\Z)")
 _CALCULATES = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
-_OPERAND = re.compile(
+_OPERAND = compile_lazily(
     r"\"?(?:-?[0-9]+|\$\{#[A-Za-z_][A-Za-z0-9_]*\}|\$[?#]|\$?(?P<name>[A-Za-z_][A-Za-z0-9_]*))\"?"
 )
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from sandbox.lazy_dataclass import dataclass
 
 PartKind = Literal["text", "quoted", "value", "split", "list", "number"]
 """Part of a word, in the order in which bash processes them:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.shell.parsing.syntax import ParsedSource, Redirect, UnsupportedSyntax, Word
 from sandbox.policy.shell.parsing.word_reader import WordReader
 
-_BLANK = re.compile(r"(?:[ \t]+(?:\\\n)*)+")
-_COMMENT = re.compile(r"#[^\n]*")
-_TOKEN = re.compile(r"[^\s|&;()<>'\"\\$`]+(?=[\s|&;()<>]|\Z)")
-_DELIMITER = re.compile(r"(?:'([^'\n]+)'|\"([^\"\n$`\\]+)\"|(\\?)([A-Za-z0-9_.+\-]+))(?=[\s|&;()<>]|\Z)")
+_BLANK = compile_lazily(r"(?:[ \t]+(?:\\\n)*)+")
+_COMMENT = compile_lazily(r"#[^\n]*")
+_TOKEN = compile_lazily(r"[^\s|&;()<>'\"\\$`]+(?=[\s|&;()<>]|\Z)")
+_DELIMITER = compile_lazily(r"(?:'([^'\n]+)'|\"([^\"\n$`\\]+)\"|(\\?)([A-Za-z0-9_.+\-]+))(?=[\s|&;()<>]|\Z)")
 
 _Pending = tuple[Redirect, str, bool, bool]
 

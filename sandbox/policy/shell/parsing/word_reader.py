@@ -5,32 +5,33 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.shell.parsing.syntax import ParsedSource, PartKind, UnsupportedSyntax, Word
 
 MAX_DEPTH = 40
 """No user nests deeper, and each level costs a few Python frames."""
 
-_PLAIN = re.compile(r"[^\s|&;()<>\\'\"`$]+")
-_PLAIN_IN_DOUBLE = re.compile(r"[^\\\"`$]+")
-_PLAIN_IN_BODY = re.compile(r"[^\\`$]+")
-_PLAIN_IN_BRACES = re.compile(r"[^\\'\"`${}]+")
+_PLAIN = compile_lazily(r"[^\s|&;()<>\\'\"`$]+")
+_PLAIN_IN_DOUBLE = compile_lazily(r"[^\\\"`$]+")
+_PLAIN_IN_BODY = compile_lazily(r"[^\\`$]+")
+_PLAIN_IN_BRACES = compile_lazily(r"[^\\'\"`${}]+")
 _META = frozenset(" \t\n|&;()<>")
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-_SIMPLE_PARAMETER = re.compile(rf"\$({_NAME}|[0-9@*#?$!\-])")
-_BRACED = re.compile(rf"\$\{{(#?)({_NAME}|[0-9]+|[@*#?$!\-])(\[(?:[@*]|[0-9]+)\])?")
-_SLICE = re.compile(r":\s*-?[0-9]+\s*(?::\s*-?[0-9]+\s*)?\}|: +-[0-9]+\}")
-_OPERATORS = re.compile(r":?[-=?+]|##?|%%?|//?[#%]?|\^\^?|,,?")
+_SIMPLE_PARAMETER = compile_lazily(rf"\$({_NAME}|[0-9@*#?$!\-])")
+_BRACED = compile_lazily(rf"\$\{{(#?)({_NAME}|[0-9]+|[@*#?$!\-])(\[(?:[@*]|[0-9]+)\])?")
+_SLICE = compile_lazily(r":\s*-?[0-9]+\s*(?::\s*-?[0-9]+\s*)?\}|: +-[0-9]+\}")
+_OPERATORS = compile_lazily(r":?[-=?+]|##?|%%?|//?[#%]?|\^\^?|,,?")
 _NUMERIC = frozenset("?#$!")
 
-_ARITHMETIC = re.compile(
+_ARITHMETIC = compile_lazily(
     rf"\s+|0[xX][0-9a-fA-F]+|[0-9]+(?:#[0-9a-zA-Z@_]+)?|(?P<name>\$?{_NAME})|\$\{{(?P<braced>{_NAME})\}}"
     r"|\$[?#$]|[-+*/%=<>!~&|^?:,]+"
 )
 
 _ESCAPES = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _ESCAPES |= {"v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?"}
-_ANSI = re.compile(
+_ANSI = compile_lazily(
     r"\\(?:([abeEfnrtv\\'\"?])|([0-7]{1,3})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8}))"
 )
 

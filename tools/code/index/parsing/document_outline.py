@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.code.languages import LANGUAGES, Language
 
 FORMATS: tuple[Language, ...] = (
@@ -108,8 +109,8 @@ def _compute_spans(found: list[_Level], count: int) -> list[Entry]:
     return result
 
 
-_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*)")
+_FENCE = compile_lazily(r"\s{0,3}(`{3,}|~{3,})")
+_HEADING = compile_lazily(r"\s{0,3}(#{1,6})\s+(.*)")
 
 
 def _read_markdown(lines: list[str]) -> Iterator[_Level]:
@@ -142,7 +143,7 @@ def _strip_closing_hashes(text: str) -> str:
     return bare.rstrip() if not bare or bare[-1].isspace() else text
 
 
-_YAML_KEY = re.compile(r"""( *)(?:- +)?(?:([\w.$/-][\w.$/ \t-]*)|"([^"]+)"\s*|'([^']+)'\s*):(?:\s|$)""")
+_YAML_KEY = compile_lazily(r"""( *)(?:- +)?(?:([\w.$/-][\w.$/ \t-]*)|"([^"]+)"\s*|'([^']+)'\s*):(?:\s|$)""")
 
 
 def _read_yaml(lines: list[str]) -> Iterator[_Level]:
@@ -168,8 +169,8 @@ def _read_yaml(lines: list[str]) -> Iterator[_Level]:
             yield _Level(len(columns), (parts[2] or parts[3] or parts[4]).strip(), "key", number)
 
 
-_TABLE = re.compile(r"\s*\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?$")
-_TOML_KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]+"|'[^']+')(?:\s*\.\s*(?:[\w-]+|"[^"]+"|'[^']+'))*)\s*=""")
+_TABLE = compile_lazily(r"\s*\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?$")
+_TOML_KEY = compile_lazily(r"""\s*((?:[\w-]+|"[^"]+"|'[^']+')(?:\s*\.\s*(?:[\w-]+|"[^"]+"|'[^']+'))*)\s*=""")
 
 
 def _read_toml(lines: list[str]) -> Iterator[_Level]:
@@ -205,7 +206,7 @@ def _count_open_brackets(line: str) -> int:
     return bare.count("[") + bare.count("{") - bare.count("]") - bare.count("}")
 
 
-_JSON_TOKEN = re.compile(
+_JSON_TOKEN = compile_lazily(
     r'"((?:[^"\\\n]|\\[^\n]?)*)(?:"(\s*:)?|$)|//[^\n]*|/\*(?s:.*?)(?:\*/|\Z)|[{}\[\]]', re.MULTILINE
 )
 """An unterminated string or comment is a token as well, so that it is scanned only once."""

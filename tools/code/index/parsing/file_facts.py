@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from array import array
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.code.index.parsing.document_outline import FORMATS, detect_document_format, parse_entries
 from tools.code.index.parsing.document_outline import MAX_BYTES as MAX_DOCUMENT
 from tools.code.index.parsing.document_outline import NAMES as DOCUMENTS
@@ -293,8 +294,8 @@ _OTHER = ("hole", "import", "variable")
 """Captures of a language's own query, apart from @prose."""
 
 
-_LOOSE = re.compile(r"\(\s|\s\)")
-_DOCSTRING = re.compile(r"""\s*[rRuUbB]{0,2}(?:\"{1,3}|'{1,3})(.*)""")
+_LOOSE = compile_lazily(r"\(\s|\s\)")
+_DOCSTRING = compile_lazily(r"""\s*[rRuUbB]{0,2}(?:\"{1,3}|'{1,3})(.*)""")
 
 
 def _decode_node(node: Node) -> str:

@@ -6,14 +6,15 @@ Identifiers are split at case changes and underscores, as in most work on code s
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 
-IDENTIFIER = re.compile(r"[^\W\d]\w*")
+from sandbox.lazy_pattern import compile_lazily
+
+IDENTIFIER = compile_lazily(r"[^\W\d]\w*")
 """An identifier in almost every language."""
 
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
+_PART = compile_lazily(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 
 MAX_WORD = 40
 """Longer ones are data, not words."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,12 +98,12 @@ def _parse_shell(text: str) -> Found:
 
 
 def _parse_swift(text: str) -> Found:
-    if parts := re.match(_SWIFT_IMPORT, text):
+    if parts := _SWIFT_IMPORT.match(text):
         head, _, last = parts[1].rpartition(".")
         yield parts[1], (last,) if head else ()
 
 
-_SWIFT_IMPORT = re.compile(
+_SWIFT_IMPORT = compile_lazily(
     r"\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:\w+\s+)?import\s+"
     r"(?:(?:class|struct|enum|protocol|typealias|func|let|var)\s+)?([\w.]+)"
 )

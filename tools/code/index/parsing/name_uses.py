@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from functools import cache
 from typing import TYPE_CHECKING
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.code.index.parsing.document_outline import NAMES as DOCUMENTS
 from tools.code.index.parsing.keywords import KEYWORDS
 from tools.code.index.parsing.sql_definitions import SQL, parse_sql
@@ -96,10 +96,10 @@ def _build_separator_table(dollars: bool) -> str:
     )
 
 
-_NAME_OR_CALL = re.compile(r"[^\W\d]\w*(?:[^\S\n]?\()?")
+_NAME_OR_CALL = compile_lazily(r"[^\W\d]\w*(?:[^\S\n]?\()?")
 
-_WITH_DOLLARS = re.compile(r"(?:\$|[^\W\d])[\w$]*(?:[^\S\n]?\()?")
-_WITH_MARKS = re.compile(r"[^\W\d]\w*(?:[?!](?!=))?(?:[^\S\n]?\()?")
+_WITH_DOLLARS = compile_lazily(r"(?:\$|[^\W\d])[\w$]*(?:[^\S\n]?\()?")
+_WITH_MARKS = compile_lazily(r"[^\W\d]\w*(?:[?!](?!=))?(?:[^\S\n]?\()?")
 _NAMES = {
     **dict.fromkeys(("javascript", "typescript", "tsx", "java"), _WITH_DOLLARS),
     "ruby": _WITH_MARKS,

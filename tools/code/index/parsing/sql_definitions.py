@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import NamedTuple
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.code.languages import Language
 
 SQL = Language(name="sql", suffixes=(".sql",), package="")
@@ -40,14 +41,14 @@ def parse_sql(text: str) -> ParsedSql:
     return ParsedSql(code, prose, list(_find_definitions(code, bodies)))
 
 
-_TOKEN = re.compile(
+_TOKEN = compile_lazily(
     r"""--[^\n]*|/\*.*?(?:\*/|\Z)|"""
     r"""'(?:[^']|'')*(?:'|\Z)|"[^"\n]*"|`[^`\n]*`|(?<![\w$])\$(?:[A-Za-z_]\w*)?\$""",
     re.DOTALL,
 )
 
 
-_AT_ONCE = re.compile(r"\b(?:DO|EXECUTE)\s*$", re.IGNORECASE)
+_AT_ONCE = compile_lazily(r"\b(?:DO|EXECUTE)\s*$", re.IGNORECASE)
 """Before a body that is executed immediately: its definitions count."""
 
 
@@ -84,7 +85,7 @@ def _separate_prose(text: str) -> tuple[str, str, list[tuple[int, int]]]:
 
 _NAME = r"""(?:"[^"\n]+"|`[^`\n]+`|\[[^\]\n]+\]|[@#\w$]+)"""
 
-_HEAD = re.compile(
+_HEAD = compile_lazily(
     r"(?:^|;)[ \t]*(CREATE\s+(?:OR\s+(?:REPLACE|ALTER)\s+)?"
     r"(?:(?:TEMP|TEMPORARY|GLOBAL|LOCAL|UNLOGGED|UNIQUE|CLUSTERED|NONCLUSTERED|RECURSIVE|MATERIALIZED|FOREIGN|EXTERNAL|"
     r"CONSTRAINT|FULLTEXT|SPATIAL|VIRTUAL|TRANSIENT|EDITIONABLE|NONEDITIONABLE|SQL|SECURITY|DEFINER|INVOKER|AGGREGATE|"
@@ -100,7 +101,7 @@ _KINDS = {"proc": "procedure", "package body": "package"}
 _NO_NAMES = frozenset({"on", "authorization", "to", "from"})
 """Words in place of a missing name of an index or a schema."""
 
-_NEXT = re.compile(
+_NEXT = compile_lazily(
     r"^(?:GO|DELIMITER\b.*|/|(?:CREATE|ALTER|DROP|GRANT|COMMENT)\s.*)$", re.IGNORECASE | re.MULTILINE
 )
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 
-_LINE_FACTS = re.compile(
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
+
+_LINE_FACTS = compile_lazily(
     r"""("[^"]*"|'[^']*'|`[^`]*`|\b\d[\w.]*|[=!<>]=+|[<>]|\|\||&&|\b(?:true|false|null|nil|None|True|False)\b"""
     r"""|\b(?:to[A-Z]\w+|assert\w*|fail\w*)\b)"""
 )

@@ -6,7 +6,11 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-ASSERTING = re.compile(r"^_*(?:assert|check|verify|expect|fail)|[a-z]_?assert|raises$|warns$", re.IGNORECASE)
+from sandbox.lazy_pattern import compile_lazily
+
+ASSERTING = compile_lazily(
+    r"^_*(?:assert|check|verify|expect|fail)|[a-z]_?assert|raises$|warns$", re.IGNORECASE
+)
 
 _STRENGTH = {
     **dict.fromkeys(("Eq", "Is"), 3),

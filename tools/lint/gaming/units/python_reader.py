@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from textwrap import dedent
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.lint.gaming.units.assertions import Check
 from tools.lint.gaming.units.python_measures import (
     ASSERTING,
@@ -21,9 +22,9 @@ from tools.lint.gaming.units.python_measures import (
 from tools.lint.gaming.units.python_skips import SKIP, get_called, list_skips
 from tools.lint.gaming.units.test_units import Statement, TestUnit
 
-_RAISES = re.compile(r"raises|warns|assertRaises|assertWarns", re.IGNORECASE)
-_RETRY = re.compile(r"(?:^|\.)(?:flaky|retry|retries|rerunfailures|repeat_on_failure)$")
-_PATCH = re.compile(r"(?:^|\.)(?:patch|patch\.object|setattr|patch\.dict|patch\.multiple|setitem)$")
+_RAISES = compile_lazily(r"raises|warns|assertRaises|assertWarns", re.IGNORECASE)
+_RETRY = compile_lazily(r"(?:^|\.)(?:flaky|retry|retries|rerunfailures|repeat_on_failure)$")
+_PATCH = compile_lazily(r"(?:^|\.)(?:patch|patch\.object|setattr|patch\.dict|patch\.multiple|setitem)$")
 
 _METHODS = {
     "assertEqual": 3,
@@ -307,7 +308,7 @@ class _UnitReader:
         )
 
 
-_EXPECTED_NAME = re.compile(r"(?i:expect|want|should|golden)|^[A-Z][A-Z0-9_]+$")
+_EXPECTED_NAME = compile_lazily(r"(?i:expect|want|should|golden)|^[A-Z][A-Z0-9_]+$")
 
 
 def _count_decorator_lines(lines: list[str]) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.lint.gaming.units.python_measures import read_dotted_name
 
-SKIP = re.compile(
+SKIP = compile_lazily(
     r"(?:^|\.)(?:skip|skipif|skipIf|skipUnless|skipTest|xfail|expectedFailure|XFAIL|SkipTest|importorskip)$"
 )
 

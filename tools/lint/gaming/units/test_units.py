@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.lint.gaming.units.assertions import Check
 
 
@@ -96,5 +97,5 @@ class TestFile:
 TRIVIAL = frozenset({"0", "1", "2", '""', "''", "``"})
 """Literals that occur everywhere and show nothing."""
 
-_WORD = re.compile(r"[A-Za-z_]\w{2,}")
-_LITERAL = re.compile(r'"[^"\n]*"|\'[^\'\n]*\'|\b\d[\w.]*')
+_WORD = compile_lazily(r"[A-Za-z_]\w{2,}")
+_LITERAL = compile_lazily(r'"[^"\n]*"|\'[^\'\n]*\'|\b\d[\w.]*')

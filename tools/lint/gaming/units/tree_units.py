@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.lint.gaming.units.assertions import Check, extract_line_facts
 from tools.lint.gaming.units.test_units import Statement, TestFile, TestUnit
 
@@ -25,14 +26,14 @@ _FUNCTIONS = frozenset(
     {"function_declaration", "method_declaration", "function_item", "method", "function_definition"}
 )
 _CALLS = frozenset({"call_expression", "call"})
-_SUITE = re.compile(r"^x?(?:describe|context|suite|f?describe)(?:\.(?P<mark>\w+))?$|^RSpec\.describe$")
-_TEST = re.compile(
+_SUITE = compile_lazily(r"^x?(?:describe|context|suite|f?describe)(?:\.(?P<mark>\w+))?$|^RSpec\.describe$")
+_TEST = compile_lazily(
     r"^(?P<x>[xf])?(?:it|test|specify|scenario|Deno\.test)(?:\.(?P<mark>\w+))*(?:\.each\(.*)?$", re.DOTALL
 )
-_GO_NAME = re.compile(r"^(?:Test|Benchmark|Example|Fuzz)(?:[^a-z]|$)")
-_TEST_NAME = re.compile(r"^(?:Test|Benchmark|Example|Fuzz)[A-Z_]?|^test")
+_GO_NAME = compile_lazily(r"^(?:Test|Benchmark|Example|Fuzz)(?:[^a-z]|$)")
+_TEST_NAME = compile_lazily(r"^(?:Test|Benchmark|Example|Fuzz)[A-Z_]?|^test")
 
-_ASSERT = re.compile(
+_ASSERT = compile_lazily(
     r"\bexpect\s*\(|\bassert\w*[.(!]"
     r"|\bt\.(?:Error|Fatal|Fail)\w*\(|\brequire\.\w+\(|\bassert(?:_\w+)?[ (]|\.should[\s.]"
     r"|\bexpect\s*\{|\bAssertions?\.|\bis_expected\b|\bverify\(|\bt\.(?:is|not|deepEqual|truthy|throws|like)\("
@@ -41,7 +42,7 @@ _ASSERT = re.compile(
 _STRENGTH: tuple[tuple[int, re.Pattern[str]], ...] = (
     (
         0,
-        re.compile(
+        compile_lazily(
             r"expect\(\s*(?P<a>true|false|1|null|undefined|\"[^\"]*\"|'[^']*')\s*\)\.(?:to\w+)\(\s*(?P=a)?\s*\)"
             r"|expect\((?P<b>[\w.()\[\]]+)\)\.(?:toBe|toEqual|toStrictEqual)\((?P=b)\)"
             r"|toBeGreaterThanOrEqual\(\s*0\s*\)|toBeGreaterThan\(\s*-1\s*\)|\.length\s*>=\s*0|expect\.anything\(\)\s*\)$"
@@ -53,7 +54,7 @@ _STRENGTH: tuple[tuple[int, re.Pattern[str]], ...] = (
     ),
     (
         1,
-        re.compile(
+        compile_lazily(
             r"\.toBe(?:Truthy|Defined)\(|\.not\.|toHaveBeenCalled\(\)|toThrow\(\)|assert(?:\.ok)?\(|NotNil|NotEqual|NotEmpty"
             r"|assertNotNull|assertTrue|be_truthy|not_to|refute|\.to\.exist|\.to\.be\.ok|assert\.True|notEqual|!=="
             r"|toBeInstanceOf|be_a\b|be_present|assert_not_nil|\bassert [^,]*$|toBeTypeOf|expect\.any\(|IsType"
@@ -61,51 +62,53 @@ _STRENGTH: tuple[tuple[int, re.Pattern[str]], ...] = (
     ),
     (
         2,
-        re.compile(
+        compile_lazily(
             r"toContain|toMatch|toBeCloseTo|toMatchObject|toBeGreater|toBeLess|Contains|InDelta|InEpsilon|include|match"
             r"|Greater|Less|closeTo|above|below|Regexp|be_within|Subset|ElementsMatch|arrayContaining|objectContaining"
             r"|stringContaining|toHaveLength|assertThat.*contains"
         ),
     ),
 )
-_TOLERANCE = re.compile(
+_TOLERANCE = compile_lazily(
     r"(?:InDelta|InEpsilon|closeTo|be_within|assertEquals)\(.*?(?P<n>\d+(?:\.\d+)?(?:e-?\d+)?)\s*\)"
 )
-_DIGITS = re.compile(r"toBeCloseTo\([^,]+,\s*(?P<n>\d+)\)")
-_SKIP = re.compile(
+_DIGITS = compile_lazily(r"toBeCloseTo\([^,]+,\s*(?P<n>\d+)\)")
+_SKIP = compile_lazily(
     r"\b(?:it|test|describe|context|suite)\.(?:skip|todo|failing)\b|\bx(?:it|describe|test|context|specify)\b"
     r"|\bt\.Skip(?:f|Now)?\(|#\[ignore|@(?:Disabled|Ignore)\b|^\s*(?:skip|pending)(?:\s*$|\s+[\"\x27(]|\()|\bthis\.skip\(|\bt\.skip\("
     r"|\bmarkTestSkipped|\[Fact\(Skip|Assume\.\w+\(false|assumeTrue\(false"
 )
-_CONDITION = re.compile(r"\bif\b|\?|skipIf|runIf|EnabledOn|DisabledOn|testing\.Short|unless")
-_ONLY = re.compile(
+_CONDITION = compile_lazily(r"\bif\b|\?|skipIf|runIf|EnabledOn|DisabledOn|testing\.Short|unless")
+_ONLY = compile_lazily(
     r"\b(?:it|test|describe|context|suite)\.only\(|\bf(?:it|describe)\(|\bfcontext\b|, focus: true"
 )
-_RETRY = re.compile(
+_RETRY = compile_lazily(
     r"\bretryTimes\(|\bthis\.retries\(|\bretry:\s*\d|@(?:RepeatedIfExceptions|Retry|RetryingTest)|\bretries:\s*\d|retry_on"
 )
-_TIMEOUT = re.compile(
+_TIMEOUT = compile_lazily(
     r"(?:setTimeout|timeout|Timeout)\w*\s*[(:=]+\s*(?:[^,()\d]*,\s*)?(?P<n>\d[\d_]*)(?!\w)|(?P<m>\d+)\s*\*\s*time\.(?:Second|Minute)"
     r"|\},\s*(?P<k>\d[\d_]{3,})\s*\)"
 )
-_SLEEP = re.compile(r"\btime\.Sleep\(|\bsleep[ (]\d|Thread\.sleep\(|setTimeout\(\s*(?:resolve|done|r)\b")
-_PATCH = re.compile(
+_SLEEP = compile_lazily(r"\btime\.Sleep\(|\bsleep[ (]\d|Thread\.sleep\(|setTimeout\(\s*(?:resolve|done|r)\b")
+_PATCH = compile_lazily(
     r"(?:jest|vi|sinon)\.(?:spyOn|stub|mock|replace)\(\s*(?:[\w.]+\s*,\s*)?[\"'`](?:[^\"'`]*/)?(?P<name>[\w.-]+)[\"'`]"
     r"|allow\((?P<ruby>[\w.]+)\)\.to receive\(:(?P<method>\w+)\)|\bwhen\((?P<java>[\w.]+)\(.*thenReturn"
     r"|^\s*(?:(?:const|let|var)\s+)?(?P<set>[\w.]+)\s*:?=\s*"
     r"(?:func\(|jest\.fn|vi\.fn|\([^)]*\)\s*=>|async \(|function\b)"
 )
-_EXIT = re.compile(
+_EXIT = compile_lazily(
     r"\bos\.Exit\(0\)|\bprocess\.exit\(\s*0?\s*\)|System\.exit\(0\)|\bexit!?\(?0\)?\s*$|runtime\.Goexit\("
 )
-_RETURN = re.compile(r"^\s*return\s*;?\s*$|^\s*return;?$|^\s*(?:done\(\);\s*return|return done\(\))")
-_NEVER = re.compile(r"\bif\s*\(?\s*(?:false|0|!1)\s*\)?\s*(?:\{|$)|\bfor\s*\(.*of \[\]\)|\bwhile\s*\(false\)")
-_RAISES = re.compile(r"(?:assertThrows|toThrow|raise_error|rejects)\(\s*(?P<name>[A-Z]\w+)")
-_IF = re.compile(r"^\s*(?:\}?\s*else\s+)?(?:if|unless)\b")
-_CATCH = re.compile(
+_RETURN = compile_lazily(r"^\s*return\s*;?\s*$|^\s*return;?$|^\s*(?:done\(\);\s*return|return done\(\))")
+_NEVER = compile_lazily(
+    r"\bif\s*\(?\s*(?:false|0|!1)\s*\)?\s*(?:\{|$)|\bfor\s*\(.*of \[\]\)|\bwhile\s*\(false\)"
+)
+_RAISES = compile_lazily(r"(?:assertThrows|toThrow|raise_error|rejects)\(\s*(?P<name>[A-Z]\w+)")
+_IF = compile_lazily(r"^\s*(?:\}?\s*else\s+)?(?:if|unless)\b")
+_CATCH = compile_lazily(
     r"\bcatch\s*(?:\([^)]*\))?\s*\{|^\s*rescue\b|\brecover\(\)|\.catch\(\s*(?:\(\w*\)|\w+)\s*=>\s*(?:\{\s*\}|null|undefined)"
 )
-_CALL = re.compile(r"\b([A-Za-z_]\w+)\s*\(")
+_CALL = compile_lazily(r"\b([A-Za-z_]\w+)\s*\(")
 
 
 def parse_test_file(language_name: str, path: str, source: str) -> TestFile | None:
@@ -212,7 +215,7 @@ def _add(
     )
 
 
-_COMMENT = re.compile(r"(?<![:\"'`])//[^\n]*|/\*.*?\*/|^\s*#(?!\[)[^\n]*", re.DOTALL | re.MULTILINE)
+_COMMENT = compile_lazily(r"(?<![:\"'`])//[^\n]*|/\*.*?\*/|^\s*#(?!\[)[^\n]*", re.DOTALL | re.MULTILINE)
 
 
 def analyse_unit(unit: TestUnit) -> None:

@@ -9,8 +9,9 @@ import math
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from sandbox.lazy_dataclass import dataclass
 from tools.repair.engine.candidates.composed_edits import Edit, compose_edits
 from tools.repair.engine.candidates.likelihood import Traits, compute_likelihood, measure_traits
 from tools.repair.engine.candidates.redundant import is_redundant

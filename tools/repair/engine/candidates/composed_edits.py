@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
 from tools.repair.templates import Change
 
 

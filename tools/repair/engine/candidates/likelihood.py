@@ -10,10 +10,10 @@ from __future__ import annotations
 import difflib
 import keyword
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 
+from sandbox.lazy_pattern import compile_lazily
 from tools.repair.localize.word_relevance import split_name
 from tools.repair.templates import Change, Site
 from tools.repair.templates.support.source_tree import TOKEN
@@ -21,7 +21,7 @@ from tools.repair.templates.support.weights import TRAITS, USUAL
 
 Traits = tuple[float, ...]
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_NAME = compile_lazily(r"[A-Za-z_]\w*")
 _KEYWORDS = frozenset(keyword.kwlist)
 # Characters around a change that contain two tokens at least, or are too long to be informative.
 _BESIDE = 40

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sandbox.lazy_dataclass import dataclass
 from tools.repair.engine.candidates.candidate_generation import Candidate
 from tools.repair.engine.candidates.ranking import PlausiblePatch
 

@@ -6,8 +6,8 @@ import ast
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
 from tools.repair.engine.candidates.anti_patterns import (
     find_function,
     leaves_dead_code,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-import re
+
+from sandbox.lazy_pattern import compile_lazily
 
 _SUM, _PRODUCT = (ast.Add, ast.Sub), (ast.Mult, ast.Div, ast.FloorDiv, ast.Pow)
 
@@ -58,7 +59,7 @@ def _is_text_test(test: ast.expr) -> bool:
     )
 
 
-_ASKED = re.compile(
+_ASKED = compile_lazily(
     r"(?:is|has|can|should|was|are)(?:_\w+|[A-Z]\w*)|isinstance|issubclass|is(?:digit|alpha|space|upper|lower)|callable"
     r"|hasattr|any|all|startswith|endswith"
 )

@@ -9,8 +9,9 @@ worker's `inputs`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from sandbox.lazy_dataclass import dataclass
 from tools.repair.engine.candidates.candidate_generation import Candidate
 from tools.repair.engine.candidates.composed_edits import Edit
 from tools.repair.engine.candidates.ranking import PlausiblePatch

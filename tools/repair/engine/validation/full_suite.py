@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
 from tools.repair.engine.candidates.candidate_generation import Candidate
 from tools.repair.engine.candidates.ranking import PlausiblePatch
 from tools.repair.engine.validation.worker_client import Effort, WorkerClient

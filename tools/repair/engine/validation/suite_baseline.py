@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 
+from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
 from tools.repair.engine.validation.worker_process import Job, Message, Replies, RequestPipe, WorkerProcess
 from tools.repair.localize.coverage_spectrum import Spectrum, load_spectrum

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from sandbox.lazy_dataclass import dataclass
 from tools.repair.engine.candidates.candidate_generation import Candidate
 from tools.repair.engine.validation.worker_process import Message, RequestPipe
 from tools.repair.localize.coverage_spectrum import Spectrum, Test

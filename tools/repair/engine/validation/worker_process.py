@@ -8,12 +8,12 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sandbox.errors import UserError
 from sandbox.fs.private_files import write_private_file
+from sandbox.lazy_dataclass import dataclass
 from sandbox.process.command import Command, Completed, Limits
 from sandbox.process.output_capture import HEAD
 from tools.core.workspace import Workspace

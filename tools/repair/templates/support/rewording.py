@@ -6,7 +6,8 @@ import difflib
 import functools
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from sandbox.lazy_dataclass import dataclass
 
 # Characters of context by which a difference is located; for a whole literal fewer are enough.
 CONTEXT, SHORTEST = 6, 3

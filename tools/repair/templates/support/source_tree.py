@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.repair.templates.support.code_usage import CodeUsage, iter_operands
 from tools.repair.templates.support.name_bindings import (
     iter_outside_functions,
@@ -21,7 +21,7 @@ from tools.repair.templates.support.name_bindings import (
 # Longer texts are no names.
 LONGEST_MEMBER = 40
 # A word, a number or an operator.
-TOKEN = re.compile(r"\w+|[<>=!*/]=|\*\*|//|\S")
+TOKEN = compile_lazily(r"\w+|[<>=!*/]=|\*\*|//|\S")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

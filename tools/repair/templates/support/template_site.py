@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
+from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.repair.templates.support.precedence import get_binding, get_required_binding, parse_binding
 from tools.repair.templates.support.project_sources import ProjectSources
 from tools.repair.templates.support.source_tree import Function, Source, get_first_line, list_header_nodes
@@ -51,7 +52,7 @@ class Hints:
 
 # Lines before and after a statement that are near it.
 NEAR = 5
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = compile_lazily(r"[A-Za-z_]\w*")
 
 BUILTINS = frozenset(dir(builtins))
 
