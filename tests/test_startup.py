@@ -55,6 +55,17 @@ def test_a_question_to_a_server_imports_nothing_heavy(ledger: Path) -> None:
     assert not names & HEAVY
 
 
+MOST_MODULES = 395
+"""Modules of ours on the way to the first request. A new one costs every start: import it where it is first needed."""
+
+
+def test_the_way_to_the_first_request_imports_no_more_modules_than_it_did(ledger: Path) -> None:
+    with Loopback() as server:
+        names = imported("run", "hi", "--model", "openai/x", "--api-base", server.url, cwd=ledger)
+    own = {each for each in names if each.partition(".")[0] in ("cli", "agent", "tools", "sandbox", "patchwright")}
+    assert len(own) <= MOST_MODULES, sorted(own)
+
+
 @pytest.mark.parametrize("name", ["openai_responses/x", "anthropic/x"])
 def test_nor_does_one_in_another_format(name: str, ledger: Path) -> None:
     with Loopback() as server:
