@@ -1,4 +1,4 @@
-"""git is started by one module, `sandbox.helpers.git_runner`; through GitPython by the broker alone. Every other
+"""git is started by one module, `sandbox.helpers.git_runner`; through GitPython by one other alone. Every other
 program has its one starter, too, and no module outside a short list starts any."""
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import pytest
 from tests.packaging.test_import_graph import ROOT, read_modules
 
 RUNNER = "sandbox.helpers.git_runner"
-GITPYTHON = {"tools.git.broker"}
+GITPYTHON = {"tools.git.gitpython_start"}
 
 LOOKED_UP = {"git": RUNNER, "rg": "tools.fs.ripgrep", "bwrap": "sandbox.backends.selection"}
 """Programs that read untrusted files, and the module that looks each up."""
 
 MAY_START = {
     "sandbox.helpers.git_runner": "git, confined",
-    "tools.git.broker": "GitPython's type of a process",
+    "tools.git.gitpython_start": "GitPython's type of a process",
     "tools.fs.ripgrep": "ripgrep, confined",
     "tools.code.index.worker_pool": "workers of the index, confined",
     "sandbox.process.spawn": "commands, in a sandbox",
