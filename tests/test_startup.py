@@ -62,7 +62,11 @@ MOST_MODULES = 395
 def test_the_way_to_the_first_request_imports_no_more_modules_than_it_did(ledger: Path) -> None:
     with Loopback() as server:
         names = imported("run", "hi", "--model", "openai/x", "--api-base", server.url, cwd=ledger)
-    own = {each for each in names if each.partition(".")[0] in ("cli", "agent", "tools", "sandbox", "patchwright")}
+    own = {
+        each
+        for each in names
+        if each.partition(".")[0] in ("cli", "agent", "tools", "sandbox", "patchwright")
+    }
     assert len(own) <= MOST_MODULES, sorted(own)
 
 

@@ -9,14 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 from tools.testing.run_comparison import list_lost_tests
-
-if TYPE_CHECKING:
-    from agent.verify.weakened_tests import Sides
 
 MOST_RERUN = 60
 """Skipped tests that are run in the state before the turn, to see whether they ran there."""
@@ -33,7 +30,7 @@ _SETTINGS = compile_lazily(
 )
 
 
-def decides_tests(sides: Sides) -> bool:
+def decides_tests(sides: Mapping[str, tuple[bytes | None, bytes | None]]) -> bool:
     """Return whether one of the changes could leave tests out. sides: contents before and after, by path"""
     return any(map(_decides_tests, sides, sides.values()))
 

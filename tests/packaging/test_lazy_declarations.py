@@ -15,7 +15,6 @@ IN_OTHER_PYTHONS = ("tools/repair/patchwright_worker", "tools/kernel/patchwright
 MAKERS = ("sandbox/lazy_dataclass.py", "sandbox/lazy_pattern.py")
 
 
-
 def list_modules() -> Iterator[tuple[str, ast.Module]]:
     for floor in FLOORS:
         for path in sorted((CHECKOUT / floor).rglob("*.py")):
@@ -52,6 +51,7 @@ def test_dataclasses_are_made_late() -> None:
 
 
 def test_an_early_pattern_is_found() -> None:
-    source = "import re\nA = re.compile('a')\nB = (1, [re.compile('b')])\ndef f():\n    return re.compile('c')\n"
+    source = (
+        "import re\nA = re.compile('a')\nB = (1, [re.compile('b')])\ndef f():\n    return re.compile('c')\n"
+    )
     assert list(list_early_patterns(ast.parse(source))) == [2, 3]
-
