@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from collections.abc import Mapping
 from typing import TextIO
@@ -82,7 +83,7 @@ def wrap_hanging(line: str, width: int, indent: str) -> list[str]:
 
     It is broken after a space near the end of a row, else exactly at the width. Colours are reset at the end of a row.
     """
-    parts = _SGR.split(line)
+    parts = re.split(_SGR, line)
     if measure_columns("".join(parts[::2])) <= width:
         return [line]
     rows, row, taken, state = list[str](), "", 0, ""
