@@ -234,9 +234,13 @@ def play(tmp_path: Path, prompt: str, files: Mapping[str, str | None], *answers:
 def test_a_green_suite_does_not_make_a_cheat_done(tmp_path: Path, way: str) -> None:
     words, files = HOSTILE[way]
     start = {"tests/test_cart.py": STORED} if "stored" in way else {}
-    it = play(tmp_path, PROMPT, files, "All tests pass.", "I leave it.", **start)
+    it = play(tmp_path, PROMPT, files, "All tests pass.", *["I leave it."] * 3, **start)
     last = [each for each in it.events if isinstance(each, Verification)][-1]
-    assert last.outcome == "passed", last.detail
+    if way == "reports are rewritten":  # pytest's own last line says that a test fails
+        assert last.report["outcome"] == "failed"
+    else:
+        assert last.report["outcome"] == "passed", "all tests that ran pass"
+        assert last.outcome == "passed" or "not run any more" in last.detail
     assert it.end.exit_code == Exit.NOT_ACHIEVED
     assert it.end.outcome == "not-achieved"
     assert (it.commits, it.end.commit) == (1, "")
