@@ -89,27 +89,29 @@ _FOLDED = frozenset(name.casefold() for row in SELF_RUN for name in (*row.folder
 _FOLDED_FOLDERS = frozenset(name.casefold() for row in SELF_RUN for name in row.folders)
 
 
-def _index_inside() -> dict[str, re.Pattern[str]]:
+_INSIDE_NAMES = tuple(dict.fromkeys(name for row, names in _COMMANDS for name in row.inside if name in names))
+
+
+def _index_inside(paths: Iterable[str], flags: int = 0) -> dict[str, re.Pattern[str]]:
     entries: dict[str, list[str]] = {}
-    for path in dict.fromkeys(path for row in SELF_RUN for path in row.inside):
+    for path in paths:
         folder, _, name = path.partition("/")
         entries.setdefault(folder, []).append(re.escape(name).replace(r"\*", ".*"))
-    return {folder: re.compile("|".join(names), re.DOTALL) for folder, names in entries.items()}
+    return {folder: compile_lazily("|".join(names), re.DOTALL | flags) for folder, names in entries.items()}
 
 
-_INSIDE = _index_inside()
+_INSIDE = _index_inside(_INSIDE_NAMES)
 
 
 @cache
 def _fold_inside() -> dict[str, re.Pattern[str]]:
-    """Return the entries of folders in any case: only edits are compared so, and compiling takes milliseconds."""
-    return {
-        folder.casefold(): re.compile(pattern.pattern, re.DOTALL | re.IGNORECASE)
-        for folder, pattern in _INSIDE.items()
-    }
+    """Return the entries of folders in any case, those that commands may write among them: edits are compared so."""
+    every = dict.fromkeys(path for row in SELF_RUN for path in row.inside)
+    found = _index_inside(every, re.IGNORECASE)
+    return {folder.casefold(): pattern for folder, pattern in found.items()}
 
 
-INSIDE_FILES = tuple(dict.fromkeys(path for row in SELF_RUN for path in row.inside if "*" not in path))
+INSIDE_FILES = tuple(path for path in _INSIDE_NAMES if "*" not in path)
 INSIDE_FOLDERS = tuple(_INSIDE)
 
 

@@ -139,7 +139,7 @@ package managers | npm, Yarn, pnpm, Bun | .npmrc .yarnrc .yarnrc.yml .pnpmfile.{
     https://bun.sh/docs/runtime/bunfig | 2026-11-29
 package managers | Bundler, conda, pip, pixi | .bundle/config .gemrc .condarc .pypirc .pip/ .pixi/config.toml | |
     https://bundler.io/man/bundle-config.1.html | 2026-11-29
-build tools | Cargo | .cargo/config .cargo/config.toml | | https://doc.rust-lang.org/cargo/reference/config.html |
+build tools | Cargo | ~.cargo/config ~.cargo/config.toml | | https://doc.rust-lang.org/cargo/reference/config.html |
     2026-11-29
 build tools | Maven, sbt, Gradle | .mvn/ .sbtopts .jvmopts .gradle/config.properties .gradle/init.d
     .gradle/init.gradle | | https://maven.apache.org/configure.html | 2026-11-29
