@@ -230,13 +230,20 @@ class _RepairRun:
                 return
             self.tried += 1
             texts = {**self.overlay, candidate.doubt.code.path: candidate.after}
-            report = await place.run_tests(texts, min(seconds, left))
+            report = self._accept_exit_status(await place.run_tests(texts, min(seconds, left)))
             helped = wanted - _collect_failed_ids(report)
             if helped and self._breaks_nothing(report):
                 good.append(PlausibleChange(candidate=candidate, helped=helped, report=report))
                 self.on_progress(
                     f"{candidate.doubt.code.path}:{candidate.change.line}: {candidate.change.why}"
                 )
+
+    def _accept_exit_status(self, report: TestReport) -> TestReport:
+        """Return the report of a trial as passed if it is unverified for a reason that held for the failing run too:
+        nothing was counted, or another suite could not be run. Tests that are lost are found by `_breaks_nothing`.
+        """
+        is_alike = (report.runner, report.counted) == (self.report.runner, self.report.counted)
+        return replace(report, outcome="passed") if report.outcome == "unverified" and is_alike else report
 
     def _select_reachable(self, good: Sequence[PlausibleChange]) -> list[PlausibleChange]:
         """Return the changes that a sequential search would have found, whatever the speed of the copies."""
