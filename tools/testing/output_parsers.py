@@ -65,6 +65,7 @@ def parse_unittest(evidence: FinishedRun) -> Findings:
         skipped=skipped,
         xfailed=xfailed,
         failures=tuple(each for each, _ in failures),
+        repeated=repeated,
         broken=describe_unloadable(broken),
     )
 

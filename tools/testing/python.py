@@ -280,7 +280,7 @@ def _correct_counts(found: Findings, said: Mapping[str, int]) -> Findings:
     failing = {each.id for each in found.failures}
     skipped = () if found.skipped and not said.get("skipped") and not found.xfailed else found.skipped_tests
     ran = (*found.passed_tests, *(() if skipped else found.skipped_tests))
-    return replace(
+    corrected = replace(
         found,
         passed=said.get("passed", 0),
         failed=max(said.get("failed", 0), found.failed),
@@ -292,6 +292,10 @@ def _correct_counts(found: Findings, said: Mapping[str, int]) -> Findings:
         passed_tests=tuple(name for name in dict.fromkeys(ran) if name not in failing),
         skipped_tests=skipped,
     )
+    if found.failed + found.errors > len(found.failures):  # too many: not all are named
+        return corrected
+    tests = failing.union(found.passed_tests, found.skipped_tests)
+    return replace(corrected, repeated=max(0, corrected.results - len(tests)))
 
 
 def _parse_pytest_listing(evidence: FinishedRun) -> Findings:

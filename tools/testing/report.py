@@ -56,6 +56,7 @@ class Findings:
 
     xfailed, xpassed: tests that were expected to fail, and did or did not; deselected: tests that were left out
     passed_tests, skipped_tests: ids of tests that passed, and of those that were skipped or xfailed, where known
+    repeated: results of tests that have another result too, such as one of a subtest or of a teardown
     counted: the numbers are known; if not, only the exit status counts
     broken: why the tests could not be run or collected, "" if they could
     lost: why tests that were to run did not, "" if all ran
@@ -71,9 +72,15 @@ class Findings:
     failures: tuple[TestFailure, ...] = ()
     passed_tests: tuple[str, ...] = ()
     skipped_tests: tuple[str, ...] = ()
+    repeated: int = 0
     counted: bool = True
     broken: str = ""
     lost: str = ""
+
+    @property
+    def results(self) -> int:
+        """Return the number of results, of which a test may have several."""
+        return self.passed + self.failed + self.errors + self.skipped + self.xfailed + self.xpassed
 
     def __add__(self, other: Findings) -> Findings:
         return Findings(
@@ -87,6 +94,7 @@ class Findings:
             passed_tests=self.passed_tests + other.passed_tests,
             skipped_tests=self.skipped_tests + other.skipped_tests,
             failures=limit_failures(self.failures + other.failures),
+            repeated=self.repeated + other.repeated,
             counted=self.counted or other.counted,
             broken=self.broken or other.broken,
             lost=self.lost or other.lost,

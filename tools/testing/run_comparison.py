@@ -15,6 +15,8 @@ MOST_NAMED = 5
 _SUBTEST = compile_lazily(r" [(\[].*")
 """Suffix that unittest adds to the id of a test whose subtest failed."""
 
+_RESULTS = ("passed", "failed", "errors", "skipped", "xfailed", "xpassed")
+
 _FIXTURE = compile_lazily(r"\.(?:setUp|tearDown)(?:Class|Module)$")
 """unittest's names of class and module fixtures, which are reported as failures but are not tests."""
 
@@ -29,7 +31,7 @@ def count_lost_tests(before: Mapping[str, Any], after: Mapping[str, Any]) -> int
     reports = (before, after)
     if before.get("runner") != after.get("runner") or any(_is_uncounted(each) for each in reports):
         return 0
-    fewer = _count_passed(before) + _count_failed(before) - _count_passed(after) - _count_failed(after)
+    fewer = _count_run_tests(before) - _count_run_tests(after)
     return max(0, fewer, _count_newly_skipped(before, after), len(_list_gone(before, after)))
 
 
@@ -85,6 +87,14 @@ def _count_passed(report: Mapping[str, Any]) -> int:
     return int(report.get("passed") or 0)
 
 
+def _count_run_tests(report: Mapping[str, Any]) -> int:
+    """Count the tests that passed or failed: one that did both, in a subtest or its teardown, is one."""
+    results = sum(int(report.get(kind) or 0) for kind in _RESULTS)
+    repeated = results - int(report.get("collected") or results)
+    failed = int(report.get("failed") or 0) + int(report.get("errors") or 0)
+    return _count_passed(report) + min(failed - repeated, _count_failed(report))
+
+
 def _count_failed(report: Mapping[str, Any]) -> int:
     """Count the failed tests: one may fail in several subtests, or again in its teardown."""
     number = int(report.get("failed") or 0) + int(report.get("errors") or 0)
@@ -116,7 +126,12 @@ def _list_gone(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]
 
 
 def _is_named(*reports: Mapping[str, Any]) -> bool:
-    return all(len(each.get("passed_tests", ())) == _count_passed(each) for each in reports)
+    """Return whether all tests that passed are named, except for those that failed as well."""
+    return all(
+        len(each.get("passed_tests", ()))
+        in (_count_passed(each), _count_run_tests(each) - len(_list_failing_tests(each)))
+        for each in reports
+    )
 
 
 def _list_run_tests(report: Mapping[str, Any]) -> list[str]:

@@ -178,7 +178,7 @@ def _build_report(
         runner=launch.runner,
         command=launch.command,
         outcome=outcome,
-        collected=found.passed + found.failed + found.errors + found.skipped + found.xfailed + found.xpassed,
+        collected=found.results - found.repeated,
         passed=found.passed,
         failed=found.failed,
         errors=found.errors,

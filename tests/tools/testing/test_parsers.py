@@ -238,17 +238,18 @@ def test_a_run_without_its_end_has_lost_tests(output: str, lost: bool, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("case", "expected", "passed", "skipped"),
+    ("case", "expected", "repeated", "passed", "skipped"),
     [
-        ("skipped-subtest", (1, 0, 0, 0), ("test_sub.py::test_skip",), ()),
-        ("failed-subtest", (1, 2, 0, 0), ("test_subfail.py::test_ok",), ()),
-        ("teardown-error", (1, 1, 2, 0), (), ()),
-        ("rerun", (1, 1, 0, 0), ("test_flaky.py::test_fl",), ()),
+        ("skipped-subtest", (1, 0, 0, 0), 0, ("test_sub.py::test_skip",), ()),
+        ("failed-subtest", (1, 2, 0, 0), 1, ("test_subfail.py::test_ok",), ()),
+        ("teardown-error", (1, 1, 2, 0), 2, (), ()),
+        ("rerun", (1, 1, 0, 0), 0, ("test_flaky.py::test_fl",), ()),
     ],
 )
 def test_the_last_line_of_pytest_corrects_its_report(
     case: str,
     expected: tuple[int, int, int, int],
+    repeated: int,
     passed: tuple[str, ...],
     skipped: tuple[str, ...],
     tmp_path: Path,
@@ -256,5 +257,5 @@ def test_the_last_line_of_pytest_corrects_its_report(
     recorded = Path(__file__).parent / "recorded_pytest" / "9.2.0-rerunfailures-16.7"
     shutil.copy(recorded / f"{case}.xml", tmp_path / "junit.xml")
     found = python._parse_pytest(evidence((recorded / f"{case}.txt").read_text(), tmp_path))
-    assert counts(found) == expected
+    assert (counts(found), found.repeated) == (expected, repeated)
     assert (found.passed_tests, found.skipped_tests) == (passed, skipped)

@@ -56,6 +56,10 @@ def failing(*names: str) -> dict[str, Any]:
         (failing("T.a (i=1)", "T.a (i=2)"), report(1), 0),
         (failing("a.py::b", "a.py::b"), report(1), 0),
         (failing("T.a", "a.T.tearDownClass"), report(1), 0),
+        # One test that passes, but in its teardown or a subtest, is one as well.
+        (report(1, 1, collected=1), report(1, collected=1), 0),
+        (report(2, 3, collected=2), report(2, collected=2), 0),
+        (report(2, 3, collected=2), report(1, 0, 1, collected=2), 1),
     ],
 )
 def test_lost_tests_are_counted(before: dict[str, Any], after: dict[str, Any], lost: int) -> None:
