@@ -97,6 +97,13 @@ class TurnVerdict:
 
 COMMIT_FAILED = TurnVerdict(outcome=Exit.NOT_ACHIEVED, reason="the commit failed")
 
+TESTS_EVADED = "tests were left out, or their answers stored"
+NO_EDIT, NO_CHANGE = "no edit succeeded", "no file was changed"
+COMMIT_WITHHELD, NO_COMMIT = "the changes wait for you to commit them", "no commit was made"
+
+BELIED_CLAIMS = (NO_EDIT, NO_CHANGE, COMMIT_WITHHELD, COMMIT_FAILED.reason, NO_COMMIT)
+"""Reasons of turns that are not achieved although the model does not say that it gave up."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Row:
@@ -109,18 +116,18 @@ _ROWS = (
     _Row(lambda f: f.claimed == "proposed" and not f.is_modified, Exit.NOT_ACHIEVED),
     _Row(lambda f: f.denied and not f.is_modified and f.tests != "failed", Exit.DENIED),
     _Row(lambda f: f.objected, Exit.NOT_ACHIEVED, "a check objects"),
-    _Row(lambda f: f.has_evaded_tests, Exit.NOT_ACHIEVED, "tests were left out, or their answers stored"),
+    _Row(lambda f: f.has_evaded_tests, Exit.NOT_ACHIEVED, TESTS_EVADED),
     _Row(lambda f: f.tests == "failed", Exit.TESTS_FAIL),
     _Row(lambda f: f.tests == "unverified" and (f.is_modified or f.claimed == "done"), Exit.NO_TEST_RUNNER),
-    _Row(lambda f: f.lacks_change and f.tried and not f.gives_up, Exit.NOT_ACHIEVED, "no edit succeeded"),
+    _Row(lambda f: f.lacks_change and f.tried and not f.gives_up, Exit.NOT_ACHIEVED, NO_EDIT),
     _Row(lambda f: f.claimed == "nothing to do" and not f.is_modified, Exit.NOTHING_TO_DO),
     _Row(lambda f: f.is_stuck and f.last_run == "no-runner", Exit.NO_TEST_RUNNER),
     _Row(lambda f: f.is_stuck and f.last_run in ("failed", "broken", "timeout"), Exit.TESTS_FAIL),
     _Row(lambda f: f.gives_up, Exit.NOT_ACHIEVED),
-    _Row(lambda f: f.lacks_change, Exit.NOT_ACHIEVED, "no file was changed"),
-    _Row(lambda f: f.commit == "withheld", Exit.NOT_ACHIEVED, "the changes wait for you to commit them"),
+    _Row(lambda f: f.lacks_change, Exit.NOT_ACHIEVED, NO_CHANGE),
+    _Row(lambda f: f.commit == "withheld", Exit.NOT_ACHIEVED, COMMIT_WITHHELD),
     _Row(lambda f: f.commit == "failed", COMMIT_FAILED.outcome, COMMIT_FAILED.reason),
-    _Row(lambda f: f.lacks_commit, Exit.NOT_ACHIEVED, "no commit was made"),
+    _Row(lambda f: f.lacks_commit, Exit.NOT_ACHIEVED, NO_COMMIT),
 )
 
 

@@ -21,6 +21,7 @@ from agent.exit_codes import Exit
 from agent.model.rate_limits.queue_pause import stop_clock_while_queued
 from agent.strategy.strategy_table import choose_work
 from agent.turn.runtime import Runtime
+from agent.turn.turn_verdict import BELIED_CLAIMS, TESTS_EVADED
 from sandbox.errors import Fault, UserError
 
 _LOOK = 0.2
@@ -43,6 +44,9 @@ BY_EXIT: Mapping[int, FailureClass] = {
     Exit.INTERNAL: "internal",
     Exit.INTERRUPTED: "crashed",
 }
+
+BY_REASON: Mapping[str, FailureClass] = {TESTS_EVADED: "tests-fail", **dict.fromkeys(BELIED_CLAIMS, "wrong")}
+"""Classes of turns that are not achieved for a reason that the agent did not give."""
 
 HONEST = frozenset(("wrong", "tests-fail", "gave-up", "denied"))
 """Classes of a turn that the agent ended by itself: with no change of files, a refusal."""
@@ -151,7 +155,7 @@ async def run_turns(
 
 
 def _mark_limit(end: End) -> End:
-    return replace(end, exit_code=Exit.LIMIT, outcome=Exit.LIMIT.label)
+    return replace(end, exit_code=Exit.LIMIT, outcome=Exit.LIMIT.label, reason=None)
 
 
 def _subtract_spending(
