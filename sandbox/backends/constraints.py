@@ -153,8 +153,11 @@ class Constraints:
 
     def list_denied_paths(self, command: Command) -> list[Path]:
         """Return the paths closed to this command by the user's rules or its own, under all their names."""
-        named = resolve_existing((*self._denied, *command.denied))
-        return self._denied_files.list_all_names(named)
+        found = self._denied_files.list_all_names(resolve_existing((*self._denied, *command.denied)))
+        if not command.withheld:
+            return found
+        own = DeniedFiles(self._inventory).list_all_names(resolve_existing(command.withheld))
+        return list(dict.fromkeys((*found, *own)))
 
     def list_unreadable_paths(self, command: Command) -> list[Path]:
         """Return all paths that this command may not read."""

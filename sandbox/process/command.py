@@ -45,7 +45,8 @@ class Command:
     scope: "workspace" may write inside the workspace, "read-only" may write nothing but its private /tmp
     readable: extra absolute paths to show read-only (one of our scripts, an interpreter)
     writable: extra absolute folders of Patchwright's that may be written (a report folder, a byte-code cache)
-    denied: files and folders that may not even be read
+    denied: files and folders that may not even be read, by any later command either, wherever they are moved to
+    withheld: files and folders that this command alone may not read
     guarded: files and folders of the workspace that may not be changed
     descriptors: our open descriptors that it inherits under their numbers
     started: called with the leader's process id once it runs
@@ -66,6 +67,7 @@ class Command:
     readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
     denied: tuple[Path, ...] = ()
+    withheld: tuple[Path, ...] = ()
     guarded: tuple[Path, ...] = ()
     limits: Limits = Limits()
     descriptors: tuple[int, ...] = ()

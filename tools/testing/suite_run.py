@@ -131,7 +131,7 @@ def _build_command(
         timeout=at.settings.tests.timeout,
         scope="read-only" if beside or at.mode is Mode.READ_ONLY else "workspace",
         writable=(reports, *beside, *launch.writable),
-        denied=denied,
+        withheld=denied,
     )
 
 
