@@ -217,7 +217,7 @@ def rename_function(repo: Repo, test: str) -> Result:
         {"calls": [call("write", path="total.py", content=TOTAL.replace("total", "sum_of"))]},
         {"calls": [call("write", path="test_total.py", content=test)]},
         {"text": "Renamed."},
-        {"text": "Renamed, really."},
+        *[{"text": "Renamed, really."}] * 3,
     ]
     return scripted(repo, turns, prompt="rename total to sum_of")
 
