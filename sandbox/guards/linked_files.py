@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 
 from sandbox.fs.content_stores import describe_way
-from sandbox.fs.repository import find_root
+from sandbox.fs.repository import find_inner_repository, find_root
 
 
 def explain_forbidden_write(root: Path, named: str, real: str, *, is_linked: bool) -> str:
@@ -19,7 +19,7 @@ def explain_forbidden_write(root: Path, named: str, real: str, *, is_linked: boo
     """
     if way := describe_way(named, real):
         return f"nothing is written into a content store, where {real!r} is kept; {way}"
-    if not is_linked:
+    if not is_linked or find_inner_repository(root, real):  # whose files are refused by any name
         return ""
     copy = f"or replace the link by a copy: cp --remove-destination {shlex.quote(real)} {shlex.quote(named)}"
     if _is_read_only(root / real):
