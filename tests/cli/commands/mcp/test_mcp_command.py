@@ -242,7 +242,9 @@ def test_a_server_is_tried_as_a_session_starts_it(server: OAuthServer, tmp_path:
 
     broken = read_error(run("test", "broken", *here))
     assert broken.fault == Fault.MODEL_UNREACHABLE
-    assert broken.message == "the MCP server 'broken' does not work: the program cannot be started"
+    words, _, said = broken.message.partition(" be started: ")
+    assert words == "the MCP server 'broken' does not work: the program cannot"
+    assert "no-such-program" in said, "the last line of its standard error, which each shell words in its way"
 
     outside = read_error(run("test", "tickets", *here))
     assert (outside.fault, "run: patchwright mcp login tickets" in outside.message) == (

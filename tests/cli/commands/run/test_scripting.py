@@ -207,6 +207,9 @@ def test_what_comes_too_late_for_a_turn_is_the_next_prompt(repo: Path) -> None:
     ]
     driven = Driven(repo, turns, "--tests", "true", "--sandbox", "unconfined", "--no-commit")
     driven.say(kind="prompt", text="go")
+    written = driven.until("question")
+    assert written["tool"] == "write"
+    driven.say(kind="decision", id=written["id"], verdict="allow")
     question = driven.until("question")
     assert question["tool"] == "run_tests"  # the model has ended its turn, the harness has not
     driven.say(kind="steer", text="one thing more")
