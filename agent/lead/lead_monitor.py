@@ -53,6 +53,9 @@ FORMS = 3
 WARMER = 0.8
 """Temperature after a proposal that was made before, or was none: the likeliest reply did not help."""
 
+MOST_CHANGE = 48
+"""Characters of a change in the row of a proposal: what became of it has to fit behind it."""
+
 
 class Lead(Monitor):
     """Leads the turns of one session."""
@@ -272,7 +275,7 @@ class Lead(Monitor):
             passes = await self._verify(work, edits)
             self._report(_list_edits(edits), "all tests pass" if passes else work.note)
             if passes:
-                return [StopTurn(TurnEnd(reason="answer", text=self._describe_success()))]
+                return [StopTurn(TurnEnd(reason="answer", text=_describe_fix(self._kept)))]
             work.at += 1
         else:
             self._report("", work.note or "it has no change")
@@ -307,7 +310,9 @@ class Lead(Monitor):
     def _report(self, change: str, outcome: str) -> None:
         """Log what became of a proposal, for the person: the questions and replies are not shown."""
         told = outcome.removeprefix("Your last reply ").removeprefix("Your last ").partition("\n")[0]
+        told = told.removeprefix("change did not help and was ")
         what = change.replace("\n- ", "; ").removeprefix("- ") or "no change"
+        what = what if len(what) <= MOST_CHANGE else f"{what[: MOST_CHANGE - 1]}…"
         self._runtime.session.append(Signal(name=LEAD, detail=f"proposal {self._rounds}: {what}: {told}"))
 
     # ── end ────────────────────────────────────────────────────────────────────────────────────────
@@ -317,7 +322,7 @@ class Lead(Monitor):
         await self._collect_candidates(work)
         rounds, kept = self._rounds, self._kept
         if kept and (await self._run_tests()).get("outcome") == "passed":
-            text = self._describe_success()
+            text = _describe_fix(self._kept)
             self._release()
             return StopTurn(TurnEnd(reason="answer", text=text))
         self._release()
@@ -327,7 +332,7 @@ class Lead(Monitor):
             for edit in edits:
                 await self._run_edit(edit)
             if (await self._run_tests()).get("outcome") == "passed":
-                text = f"The model found no change. The offline engine did:\n{_list_edits(edits)}"
+                text = _describe_fix(edits, "The model found no change. The offline engine did:\n")
                 return StopTurn(TurnEnd(reason="answer", text=text))
             for edit in reversed(edits):
                 await self._run_edit({"path": edit["path"], "old": edit["new"], "new": edit["old"]})
@@ -367,10 +372,6 @@ class Lead(Monitor):
         with suppress(KeyError):
             await self._runtime.run_harness_action("edit", dict(edit))
 
-    def _describe_success(self) -> str:
-        names = ", ".join(dict.fromkeys(each["path"] for each in self._kept))
-        return f"Fix {names}\n\n{_list_edits(self._kept)}"  # the first line is the subject of the commit
-
 
 def attach_lead(runtime: Runtime) -> None:
     """Let the harness lead turns of a session, where its settings, its tools and its mode allow that."""
@@ -385,6 +386,12 @@ def attach_lead(runtime: Runtime) -> None:
 
 def _list_failing(report: dict[str, Any] | Any) -> set[str]:
     return {str(each.get("id")) for each in report.get("failures") or ()}
+
+
+def _describe_fix(edits: Sequence[Edit], before: str = "") -> str:
+    """Return the answer of a turn with these edits: its first line is the subject of the commit."""
+    names = ", ".join(dict.fromkeys(each["path"] for each in edits))
+    return f"Fix {names}\n\n{before}{_list_edits(edits)}"
 
 
 def _list_edits(edits: Sequence[Edit]) -> str:
