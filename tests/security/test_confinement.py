@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -103,16 +104,20 @@ def attacks_on(name: str) -> tuple[str, ...]:
     )
 
 
-@pytest.mark.parametrize("part", PARTS, ids=[part[0] for part in PARTS])
-@pytest.mark.parametrize("there", [True, False], ids=["there", "absent"])
-def test_guarded_places_stay_as_they_are(scene: Scene, there: bool, part: tuple[str, ...]) -> None:
-    for name in part if there else ():
+def fill_places(scene: Scene, names: Sequence[str]) -> None:
+    for name in names:
         path = scene.root / name
         if name in FOLDERS:
             path.mkdir(exist_ok=True)
             (path / "config").write_text("[core]\n")
         else:
             path.write_text("mine\n")
+
+
+@pytest.mark.parametrize("part", PARTS, ids=[part[0] for part in PARTS])
+@pytest.mark.parametrize("there", [True, False], ids=["there", "absent"])
+def test_guarded_places_stay_as_they_are(scene: Scene, there: bool, part: tuple[str, ...]) -> None:
+    fill_places(scene, part if there else ())
     scene.own()
     before = scene.state()
     scripts: list[str] = []
@@ -127,6 +132,19 @@ def test_guarded_places_stay_as_they_are(scene: Scene, there: bool, part: tuple[
     )  # in one process, which takes a third of a second to start; no attack restores another place
     after = scene.state()
     assert {name: after.get(name) for name in {*before, *after} if after.get(name) != before.get(name)} == {}
+
+
+def test_hundreds_of_guarded_places_stay_as_they_are_beside_each_other(scene: Scene) -> None:
+    fill_places(scene, PLACES)
+    scene.own()
+    before = scene.state()
+    names = " ".join(PLACES)
+    scene.run(
+        f"for name in {names}; do echo evil > $name; echo evil >> $name/config; done",
+        f"rm -rf {names}; for name in {names}; do echo evil > $name; done",
+        f"mkdir src/old; mv {names} src/old; for name in {names}; do echo evil > $name; done",
+    )
+    assert scene.state() == before
 
 
 def test_a_plain_folder_gets_no_repository(scene: Scene) -> None:
