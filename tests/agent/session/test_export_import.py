@@ -20,6 +20,7 @@ from agent.events import (
 from agent.session.export_import import export_to_stream, import_from_stream
 from agent.session.log import Session
 from sandbox.errors import UserError
+from tests.support.pictures import make_png
 
 
 def whole_session(folder: Path) -> Session:
@@ -130,7 +131,7 @@ def test_a_compaction_of_the_first_format_is_brought_up_to_date() -> None:
 def test_pictures_go_along_and_no_file_that_is_none_comes_in(tmp_path: Path) -> None:
     from agent.session.images import attach_images, load_image
 
-    picture = b"\x89PNG\r\n\x1a\n" + bytes(range(200))
+    picture = make_png()
     (tmp_path / "shot.png").write_bytes(picture)
     session = Session.create(tmp_path / "a")
     text, names = attach_images("look at @shot.png", tmp_path, session.folder)

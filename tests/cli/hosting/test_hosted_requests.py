@@ -121,7 +121,8 @@ def test_the_commands_of_the_page_run(tmp_path: Path) -> None:
             words = shlex.split(line)[1:]
             posts = words[1] in ("open", "answer", "update")
             done = run(*words, *(["--yes"] if posts else []), cwd=repo.root, env=env)
-            assert done.code == 0, f"{line}: {done.err}"
+            # The issue asks for a change, and the model makes none.
+            assert done.code == (13 if words[0] == "run" else 0), f"{line}: {done.err}"
         assert server.service.pulls[0]["title"] == "A title"
         assert server.service.posted == ["Nothing to change."]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -25,5 +24,5 @@ def test_a_file_that_was_denied_stays_denied_under_another_name(name: str, works
     (workspace / "a.txt").write_text("mine\n")
     box = make(name, workspace)
     assert "mine" not in sh(box, workspace, "cat a.txt", denied=(workspace / "a.txt",)).stdout.text()
-    os.rename(workspace / "a.txt", workspace / "b.txt")
+    (workspace / "a.txt").rename(workspace / "b.txt")
     assert "mine" not in sh(box, workspace, "cat b.txt").stdout.text()

@@ -8,6 +8,7 @@ import shutil
 import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,16 +34,16 @@ class Taken:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, tools: Sequence[ToolSpec] = ()) -> None:
         self.read = 0
         with monkeypatch.context() as patch:
-            patch.setattr("agent.session.branch_history.parse_event", self._counted)
+            patch.setattr("agent.session.branch_history.parse_log_line", self._counted)
             self.session = Session.open(folder)
             self.projection, self.facts = Projection(tools), Facts()
             self.checkpoints = follow_session(self.session, self.projection, self.facts)
 
-    def _counted(self, line: bytes) -> Event:
-        from agent.events import parse_event
+    def _counted(self, line: bytes, *place: Any) -> Event:
+        from agent.session.log_lines import parse_log_line
 
         self.read += 1
-        return parse_event(line)
+        return parse_log_line(line, *place)
 
     def state(self) -> object:
         it = self.projection

@@ -153,7 +153,7 @@ def test_a_change_in_an_action_that_still_runs_is_not_taken_for_somebody_elses(t
     assert not look()
     (root / "b.py").write_text("3")
     assert look()
-    assert (watched.changed, watched.format_prompt("see {files}")) == (("b.py",), "see b.py")
+    assert (watched.changed, watched.format_prompt("see {files}")) == (("b.py",), "see <data>b.py</data>")
     assert not look()
     (root / "c.py").write_text("4")
     assert watched.end_run(session.folder)

@@ -117,7 +117,7 @@ def test_what_no_attempt_can_do_is_told_and_changes_nothing(shop: Repo) -> None:
     assert refused.code == 8
     assert "no attempt finished" in refused.err
     answered = attempt(shop, [{"text": "It is a cart."}])
-    assert (answered.code, answered.out) == (0, "It is a cart.\n")
+    assert (answered.code, answered.out) == (13, "It is a cart.\n"), "a change was asked for"
     assert shop.git("status", "--porcelain") == ""
     nothing_left(shop)
 
