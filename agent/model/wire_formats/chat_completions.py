@@ -96,6 +96,9 @@ _NULL_CONTENT = compile_lazily(
 )
 """Wordings of servers, and of their templates, that fail at a message without content."""
 
+_TOO_LONG = compile_lazily(r"too (?:long|large)|max(?:imum)?[ _]length", re.IGNORECASE)
+"""Words about a content that is there."""
+
 
 class ChatWire:
     """Chat completions. model: as the endpoint calls it"""
@@ -184,7 +187,7 @@ class ChatWire:
 
     def adapt_to_refusal(self, said: str) -> bool:
         """See `Wire.adapt_to_refusal`."""
-        if self.dialect.nulls and _NULL_CONTENT.search(said):
+        if self.dialect.nulls and _NULL_CONTENT.search(said) and not _TOO_LONG.search(said):
             self.dialect = replace(self.dialect, nulls=False)
             return True
         changed = lower_effort(self.dialect, said) or apply_concession(self.dialect, said, _CONCESSIONS)

@@ -171,6 +171,6 @@ def test_a_copy_with_another_change_is_judged_by_the_same_script(tmp_path: Path)
 
 def test_a_session_that_changes_nothing_reproduces_nothing(tmp_path: Path) -> None:
     it = start(tmp_path, [{"text": "An empty list is divided by zero."}])
-    it.runtime.workspace.mode = Mode.READ_ONLY
+    it.runtime.policy.mode = it.runtime.workspace.mode = Mode.READ_ONLY
     it.turn(REPORT)
     assert not [e for e in it.events if isinstance(e, Signal) and e.name == "reproduction"]

@@ -193,8 +193,9 @@ def test_a_resumed_turn_has_its_requirements_and_its_earlier_changes(tmp_path: P
 
 def test_a_session_that_changes_nothing_has_no_requirements(tmp_path: Path) -> None:
     it = start(tmp_path, [{"text": "I would change order.py."}])
-    it.runtime.workspace.mode = Mode.READ_ONLY
-    assert it.turn("Update order.py").outcome == "done"
+    it.runtime.policy.mode = it.runtime.workspace.mode = Mode.READ_ONLY
+    end = it.turn("Update order.py")
+    assert end.outcome == "not-achieved", end
     assert "requirements" not in it.kinds()
 
 
