@@ -7,6 +7,7 @@ from dataclasses import replace
 from agent.events import End, Signal
 from agent.exit_codes import Exit
 from agent.monitor.answers import TurnEnd
+from agent.prompt.prompt_intent import PromptIntent
 from agent.turn.auto_commit import Committer
 from agent.turn.loop import HarnessText, Loop
 from agent.turn.turn_end import TurnConclusion, TurnWork
@@ -52,6 +53,8 @@ async def run_to_end(
         withheld = conclusion.withhold_commit(commits=committer.when != "never")
         summary = f"{ended.text}\n\n{withheld}".strip() if withheld else ended.text
         facts = conclusion.collect_facts(ended, withheld=bool(withheld), can_commit=committer.may_commit)
+        if not committer.prompt:  # continued after a kill, which may have taken the record of a change
+            facts = replace(facts, intent=PromptIntent())
         verdict = judge_turn(replace(facts, can_commit=False))  # whatever became of earlier commits
         is_due = verdict.outcome is Exit.DONE and conclusion.verification.outcome == "passed"
         if is_due:

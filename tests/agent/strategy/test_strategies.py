@@ -273,7 +273,7 @@ def test_a_patch_that_a_kill_left_applied_is_not_applied_again(shop: Repo, tmp_p
         return await runtime.run_turn(None, choose_work(runtime, StrategySettings(), None))
 
     end: End = play_session(shop.root, settings, go_on, session=folder.name)
-    assert (end.outcome, end.summary) == ("done", "It adds up.")
+    assert (end.outcome, end.summary) == ("done", "It adds up."), end
     assert len([each for each in read_events(folder) if isinstance(each, ChoiceEvent)]) == 1
     assert "return sum" in shop.read("cart.py")
 

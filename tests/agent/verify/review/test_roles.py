@@ -245,11 +245,12 @@ def test_a_judge_counts_only_if_it_does_not_follow_the_order(
     (choice,) = select(runtime, ChoiceEvent)
     assert (choice.attempt, choice.order) == (1, [1, 2, 3])
     assert choice.reason == reason
-    assert len(asked) == 4
-    assert all("mend the sum" in each and "believe me" not in each for each in asked)
-    assert ["Executed checks say of both" in each for each in asked] == [True, True, False, False]
-    assert asked[0].index("+ 1") < asked[0].index("+ 2")
-    assert asked[1].index("+ 2") < asked[1].index("+ 1")
+    assert len(asked) == 5, "two attempts, two questions to the judge, and one for the commit's message"
+    questions = asked[:4]
+    assert all("mend the sum" in each and "believe me" not in each for each in questions)
+    assert ["Executed checks say of both" in each for each in questions] == [True, True, False, False]
+    assert questions[0].index("+ 1") < questions[0].index("+ 2")
+    assert questions[1].index("+ 2") < questions[1].index("+ 1")
     (found,) = read_agreement(Home.from_environment())
     assert (found.role, found.model) == ("judge", "openai/judge")
     assert {each: getattr(found, each) for each in ("agree", "disagree", "undecided")} == {
