@@ -7,11 +7,16 @@ from sandbox.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnEnd:
-    """End of the loop. reason: "answer", "ended" (a tool ended it), "limit", "interrupted", "refusal" or "empty"."""
+    """End of the loop. reason: "answer", "ended" (a tool ended it), "limit", "interrupted", "refusal" or "empty"
+
+    is_checked: the work checked each of its changes by itself, and took back those that fail: the rest is committed
+        though some are missing, and its text, which code wrote, may be the message
+    """
 
     reason: str
     text: str = ""
     detail: str = ""
+    is_checked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

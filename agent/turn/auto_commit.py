@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
-from agent.monitor.answers import TellModel
+from agent.monitor.answers import TellModel, TurnEnd
 from agent.monitor.monitor import Monitor
 from agent.session_settings import When
 from agent.turn.side_calls import HasSideCalls, request_short_text
@@ -63,12 +63,9 @@ class Committer:
         """Whether the settings want commits, and no prompt forbids them."""
         return self.when != "never" and not self.is_forbidden
 
-    async def commit_after_turn(self, text: str) -> Observation | None:
-        """Commit the remaining changes at the end of a verified turn; None if no commit was due.
-
-        text: the model's final reply
-        """
-        return await self._commit_changes(text) if self.may_commit else None
+    async def commit_after_turn(self, ended: TurnEnd) -> Observation | None:
+        """Commit the remaining changes at the end of a verified turn; None if no commit was due."""
+        return await self._commit_changes(ended) if self.may_commit else None
 
     async def find_calling_git(self) -> str:
         """Return the git command in whose hook a commit would be made now, as "git commit"; "" if none is due."""
@@ -91,7 +88,7 @@ class Committer:
             return ""
         if await self.find_calling_git():
             return ""
-        made = await self._commit_changes("")
+        made = await self._commit_changes()
         commit = made.data.get("commit") if made is not None and not made.failed else None
         return (
             f"[Your changes so far are committed, since the tests pass: {str(commit)[:10]}]" if commit else ""
@@ -99,12 +96,14 @@ class Committer:
 
     async def commit_now(self) -> Observation | None:
         """Commit at once, on the user's request; None if nothing was changed."""
-        return await self._commit_changes("")
+        return await self._commit_changes()
 
-    async def _commit_changes(self, text: str) -> Observation | None:
+    async def _commit_changes(self, ended: TurnEnd | None = None) -> Observation | None:
         if not list_modified_files(self._workspace):
             return None
-        message = await self._compose_message(text)
+        text = "" if ended is None else ended.text
+        is_checked = ended is not None and ended.is_checked  # its text is code's, and may be the request
+        message = await self._compose_message(text, "" if is_checked else self.prompt)
         if self.when == "branch" and self._workspace.mode is not Mode.READ_ONLY:
             try:
                 await asyncio.to_thread(_switch_to_own_branch, self._workspace, self.prompt or message)
@@ -112,23 +111,26 @@ class Committer:
                 return Observation(text=str(failure), data={"not_committed": "other"}, failed=True)
         return await self._act("git_commit", {"message": message})
 
-    async def _compose_message(self, text: str) -> str:
-        """Use the final reply if it is a message for this change; else ask a model; else compose one by code."""
+    async def _compose_message(self, text: str, request: str) -> str:
+        """Use the final reply if it is a message for this change; else ask a model; else compose one by code.
+
+        request: what a model was asked for, which a message must not only repeat
+        """
         from tools.git.messages.message_prompts import build_message_prompt
         from tools.git.messages.message_summary import compose_message
         from tools.git.messages.model_message import drop_repetition, is_echo, judge_message, parse_message
 
         change, style = await asyncio.to_thread(_collect_message_inputs, self._workspace)
         reply = parse_message(text)
-        if await asyncio.to_thread(judge_message, reply, change, style, self.prompt):
+        if await asyncio.to_thread(judge_message, reply, change, style, request):
             return str(reply)
         diff = await asyncio.to_thread(_build_diff, self._workspace)
         asked = build_message_prompt(style, diff[:_DIFF])
         answer = parse_message(await request_short_text(self._asking, asked, purpose="commit message"))
-        if await asyncio.to_thread(judge_message, answer, change, style, self.prompt):
+        if await asyncio.to_thread(judge_message, answer, change, style, request):
             return str(answer)
         own = (await asyncio.to_thread(compose_message, change, style)).rstrip() or "Apply changes"
-        says_more = len(text.split()) >= _SHORTEST_BODY and not is_echo(text, self.prompt)
+        says_more = len(text.split()) >= _SHORTEST_BODY and not is_echo(text, request)
         return f"{own}\n\n{drop_repetition(own, text) if says_more else ''}".strip()
 
 

@@ -298,7 +298,8 @@ class TurnConclusion:
 
         trace, last = self.weakened_tests.trace, self.evidence.last
         before = self.evidence.before_turn or {}
-        intent = PromptIntent() if self.is_child else self.weakened_tests.read_intent()
+        owes_nothing = self.is_child or self.workspace.mode is Mode.READ_ONLY  # such a session can only answer
+        intent = PromptIntent() if owes_nothing else self.weakened_tests.read_intent()
         changed = bool(self._commits) or self.weakened_tests.has_turn_changes()
         return TurnFacts(
             intent=intent,
@@ -321,12 +322,12 @@ class TurnConclusion:
             can_commit=can_commit,
         )
 
-    async def commit_turn(self, committer: Committer, text: str) -> None:
-        """Commit the turn's changes where the settings want it. text: the model's final reply"""
+    async def commit_turn(self, committer: Committer, ended: TurnEnd) -> None:
+        """Commit the turn's changes where the settings want it."""
         if caller := await committer.find_calling_git():
             detail = f"not committed: this runs in a hook of {caller}, which commits itself"
             self.session.append(Signal(name="commit", detail=detail))
-        elif (made := await committer.commit_after_turn(text)) is not None:
+        elif (made := await committer.commit_after_turn(ended)) is not None:
             self.refused_commits.track(made.text, made.data)
 
     def add_commit(self, facts: TurnFacts) -> TurnFacts:

@@ -23,7 +23,7 @@ CommitState = Literal["none", "made", "failed", "withheld"]
 class TurnFacts:
     """What is known at the end of a turn.
 
-    intent: of the prompt and what the person typed since; of nobody's words for a child session
+    intent: of the prompt and what the person typed since; of nobody's words for a child session and in mode read-only
     claimed: what the model says of the work; gave_up: the turn ended without an answer, or by a refusal
     tests: the check of the suite; last_run: outcome of the newest run of it, "" without one
     had_failures: tests failed before the first change of the turn
@@ -144,6 +144,6 @@ def explain_verdict(facts: TurnFacts, verdict: TurnVerdict) -> str:
     given_up = facts.claimed in ("not achieved", "proposed") or facts.gave_up
     if verdict.outcome is Exit.DONE and given_up:
         return "All tests pass with these changes: the work is done."
-    if verdict.outcome is Exit.NOT_ACHIEVED and given_up and facts.changed and facts.can_commit:
+    if verdict.outcome is Exit.NOT_ACHIEVED and given_up and facts.changed and facts.can_commit and facts.commit == "none":
         return "The changes so far are in your files, uncommitted."
     return ""

@@ -56,9 +56,10 @@ async def run_to_end(
         if not committer.prompt:  # continued after a kill, which may have taken the record of a change
             facts = replace(facts, intent=PromptIntent())
         verdict = judge_turn(replace(facts, can_commit=False))  # whatever became of earlier commits
-        is_due = verdict.outcome is Exit.DONE and conclusion.verification.outcome == "passed"
+        holds = verdict.outcome is Exit.DONE or (ended.is_checked and facts.gives_up and not verdict.reason)
+        is_due = holds and conclusion.verification.outcome == "passed"
         if is_due:
-            await conclusion.commit_turn(committer, ended.text)
+            await conclusion.commit_turn(committer, ended)
             if takes_advice and (advice := conclusion.refused_commits.advise_model()):
                 loop.inbox.append(HarnessText(advice))
                 refused = ended

@@ -37,6 +37,7 @@ class SuiteVerifier:
     baseline: failures before the turn; None if they do not count
     verification: result of the last check, as it is logged
     last_output: text of the newest observation
+    has_chosen_tests: a person chose a change as a whole in this turn, so that other tests may run than before it
     """
 
     workspace: Workspace
@@ -49,6 +50,7 @@ class SuiteVerifier:
     verification: Verification = field(init=False)
     last_output: str = ""
     has_commits: bool = False
+    has_chosen_tests: bool = False
     _suite_was_run: bool = False
     _has_advised: bool = False
 
@@ -57,7 +59,7 @@ class SuiteVerifier:
 
     def begin_turn(self) -> None:
         """See `Verifier.begin_turn`."""
-        self._suite_was_run = self._has_advised = self.has_commits = False
+        self._suite_was_run = self._has_advised = self.has_commits = self.has_chosen_tests = False
         self.verification = _make_unneeded()
         if self.baseline is not None:
             self.baseline.begin_turn()
@@ -119,7 +121,7 @@ class SuiteVerifier:
             judged = _excuse_failures(judged, report, old, self._is_excusable(claim.prompt, old))
         if judged.outcome == "failed":
             return judged
-        lost = await self._find_lost_tests(report, self.baseline)
+        lost = [] if self.has_chosen_tests else await self._find_lost_tests(report, self.baseline)
         if lost:
             return _blame_lost_tests(judged, lost)
         if self._should_make_tests_pass(claim.prompt) and (found := await self._find_keyed_answers()):

@@ -184,7 +184,7 @@ def _explain_nothing(kind: Kind, pattern: str) -> tuple[str, str] | None:
                 "matches no path",
                 "Write / between folders, and one rule for each alternative: * ? ** are wildcards.",
             )
-    if kind == "network" and (re.search(r"[/\s]", pattern) or re.fullmatch(r"[^:]*:[0-9]+", pattern)):
+    if kind == "network" and re.search(r"[/\s]", pattern):
         return "matches no host", "Name the host alone, such as network(pypi.org)."
     if kind == "mcp" and not re.search(r"[.*?]", pattern):
         return "matches no tool", "Name server and tool, such as mcp(server.*)."

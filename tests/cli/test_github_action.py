@@ -85,7 +85,8 @@ def test_an_issue_is_worked_on_until_a_command_passes(
 ) -> None:
     with HostingServer("github") as server:
         git(repository, "remote", "add", "origin", f"{server.address}/ann/shop")
-        monkeypatch.setenv("PATCHWRIGHT_HOSTING", server.settings)
+        monkeypatch.setenv("PATCHWRIGHT_HOSTING", server.settings.replace(" token=TEST_TOKEN", ""))
+        monkeypatch.setenv("GITHUB_SERVER_URL", server.address)  # as a runner has it
         turns = [
             {
                 "calls": [call("edit", path="total.py", old="return 0", new="return sum(prices)")],

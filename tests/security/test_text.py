@@ -122,6 +122,8 @@ def test_a_conversation_in_a_hostile_repository_writes_nothing_that_steers(
         terminal.type("@a")
         terminal.wait("note: the user")
         terminal.type("\x15look at it\r")
+        terminal.wait("Allow edit")
+        terminal.type("y")
         terminal.wait("Allow shell")
         terminal.type("y")
         terminal.wait("Allow run_tests")

@@ -72,6 +72,8 @@ def story(terminal: Terminal) -> Iterator[str]:
     terminal.type("mend it\r")
     _drawn(terminal, "y  Yes, once")
     yield "question"
+    terminal.type("y")
+    terminal.wait("Allow shell?")
     terminal.type("n")
     terminal.wait("Allow run_tests?")
     terminal.type("y")

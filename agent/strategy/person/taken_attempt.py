@@ -71,10 +71,10 @@ class TakenAttempt:
         """See `TurnWork.run`."""
         from tools.git.apply_attempt import bring_back
 
-        session = self.runtime.session
+        session, suite = self.runtime.session, self.runtime.conclusion.suite
+        suite.has_chosen_tests = True
         if not self.tests:
             self.runtime.conclusion.verifiers.clear()
-            suite = self.runtime.conclusion.suite
             suite.verification = Verification(outcome="not-needed", detail="no tests were wanted")
         if not self._was_applied():
             reason = "you took it in place of the one before"

@@ -283,7 +283,7 @@ class Migration:
         text += f", {len(failed)} not: {', '.join(failed[:10])}" if failed else ""
         await self.runtime.run_harness_action("finish", {"summary": "", "status": status})
         self.runtime.session.append(MessageEvent(text=text, model=f"{BY_STRATEGY}{NAME}"))
-        return TurnEnd(reason="ended", text=text)
+        return TurnEnd(reason="ended", text=text, is_checked=True)
 
 
 _NEVER = 1_000_000

@@ -27,6 +27,7 @@ from agent.session.branch_history import History
 from agent.session.export_import import create_fork
 from agent.session.log import INTERRUPTED, Session, read_events
 from agent.session.log_index import LogIndex, parse_event_id
+from agent.session.log_lines import parse_log_line
 from sandbox.errors import UserError
 
 
@@ -152,11 +153,14 @@ def test_a_long_log_opens_without_being_read(tmp_path: Path, monkeypatch: pytest
     session.append(Title(text="long"))
     session.close()
     size = (session.folder / "log.jsonl").stat().st_size
-    taken = [0]
-    monkeypatch.setattr(
-        "agent.session.branch_history.parse_event", lambda line: taken.append(len(line)) or _parse(line)
-    )
-    monkeypatch.setattr("agent.session.log.parse_event", lambda line: taken.append(len(line)) or _parse(line))
+    taken: list[int] = []
+
+    def counted(line: bytes, path: Path, start: int) -> Event:
+        taken.append(len(line))
+        return parse_log_line(line, path, start)
+
+    monkeypatch.setattr("agent.session.branch_history.parse_log_line", counted)
+    monkeypatch.setattr("agent.session.log.parse_log_line", counted)
     again = Session.open(session.folder)
     assert size > 3_000_000
     assert len(again.replayed) == 2_002
@@ -166,10 +170,6 @@ def test_a_long_log_opens_without_being_read(tmp_path: Path, monkeypatch: pytest
     assert sum(taken) < 1_000
     again.append(Prompt(text="go on"))
     again.close()
-
-
-def _parse(line: bytes) -> Event:
-    return parse_event(line)
 
 
 # What JSON has no number for, a log has as text.

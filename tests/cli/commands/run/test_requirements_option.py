@@ -60,17 +60,17 @@ def test_the_example_of_the_page_runs(repo: Repo) -> None:
 @pytest.mark.parametrize("output", ["text", "json", "stream-json"])
 def test_an_unmet_requirement_decides_the_exit_code(repo: Repo, output: str) -> None:
     turns = [
-        {"calls": [call("edit", **FIXED), call("shell", command="echo STATUS = 2 > order.py")]},
+        {"calls": [call("edit", path="cart.py", old="items", new="prices", all=True)]},
         {"text": "Done."},
-        {"text": "I leave it.", "expect": ["order.py was changed"]},
+        {"text": "I leave it.", "expect": ["Keep the signature of total"]},
     ]
-    prompt = "Mend cart.py. Do not touch order.py."
+    prompt = "Mend cart.py. Keep the signature of total."
     done = go(repo, prompt, turns, "--output", output, checker="code")
     assert done.code == 13, done.err
     assert repo.git("log", "--format=%s").count("\n") == 1
     if output == "text":
-        assert "✗ r1 [static] Do not touch order.py" in done.err
-        assert "order.py was changed" in done.out
+        assert "✗ r1 [static] Keep the signature of total" in done.err
+        assert "is now `def(prices)`" in done.err
         return
     if output == "json":
         found = json.loads(done.out)["requirements"]
@@ -80,8 +80,8 @@ def test_an_unmet_requirement_decides_the_exit_code(repo: Repo, output: str) -> 
         found = events[-1]["items"]
     [item] = found
     assert (item["kind"], item["check"], item["state"], item["evidence"], item["source"]) == (
-        "file-unchanged",
-        "order.py",
+        "signature",
+        "total",
         "not met",
         "static",
         "prompt",
