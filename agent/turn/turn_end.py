@@ -298,7 +298,9 @@ class TurnConclusion:
 
         trace, last = self.weakened_tests.trace, self.evidence.last
         before = self.evidence.before_turn or {}
-        owes_nothing = self.is_child or self.workspace.mode is Mode.READ_ONLY  # such a session can only answer
+        owes_nothing = (
+            self.is_child or self.workspace.mode is Mode.READ_ONLY
+        )  # such a session can only answer
         intent = PromptIntent() if owes_nothing else self.weakened_tests.read_intent()
         changed = bool(self._commits) or self.weakened_tests.has_turn_changes()
         return TurnFacts(

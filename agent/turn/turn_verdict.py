@@ -144,6 +144,12 @@ def explain_verdict(facts: TurnFacts, verdict: TurnVerdict) -> str:
     given_up = facts.claimed in ("not achieved", "proposed") or facts.gave_up
     if verdict.outcome is Exit.DONE and given_up:
         return "All tests pass with these changes: the work is done."
-    if verdict.outcome is Exit.NOT_ACHIEVED and given_up and facts.changed and facts.can_commit and facts.commit == "none":
+    if (
+        verdict.outcome is Exit.NOT_ACHIEVED
+        and given_up
+        and facts.changed
+        and facts.can_commit
+        and facts.commit == "none"
+    ):
         return "The changes so far are in your files, uncommitted."
     return ""

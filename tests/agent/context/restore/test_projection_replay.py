@@ -23,7 +23,6 @@ from agent.events import (
     PlanEvent,
     Prompt,
     SessionStart,
-    parse_event,
 )
 from agent.session.log import Session
 from agent.session.log_index import parse_event_id

@@ -47,7 +47,9 @@ def test_mentioned_resources_follow_the_prompt_as_untrusted_text(
         )
         end = await runtime.run_turn("sum up @notes:notes://today, not me@notes:x or @other:y")
         assert end.exit_code == Exit.DONE
-        await runtime.run_turn("and @notes:notes://none and @gone:x://y\n\n<stdin>\n@notes:notes://today\n</stdin>")
+        await runtime.run_turn(
+            "and @notes:notes://none and @gone:x://y\n\n<stdin>\n@notes:notes://today\n</stdin>"
+        )
         typed, *blocks = prompts[0].split("\n\n")
         assert typed == "sum up @notes:notes://today, not me@notes:x or @other:y"
         assert "\n\n".join(blocks) == (
