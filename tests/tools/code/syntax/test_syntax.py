@@ -133,6 +133,30 @@ def test_the_place_of_an_error_is_told(path: str, source: str, line: int) -> Non
     assert lines(path, None, source) == [line]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = {\n  b = 1,\n  c = [2, 3], # a comment\n}\n",
+        "a = { b = 1, }\n",
+        "a = { b = {\n}, c = [{ d = 1, }, ],\n}\n[e]\nf = 1\n",
+        'a = "\\e[0m\\x41"\nb = 12:30\nc = 2026-01-02 03:04\n',
+    ],
+)
+def test_toml_1_1_is_no_error(text: str) -> None:
+    assert find_new_problems("pyproject.toml", None, text) == []
+    assert find_new_problems("pyproject.toml", "a = 1\n", text) == []
+    number = text.count("\n") + 1
+    assert lines("pyproject.toml", None, f"{text}z = \n") == [number]
+    assert lines("pyproject.toml", text, f"{text}[a.b.c]\n[a.b.c]\n") != []
+
+
+@pytest.mark.parametrize(
+    "text", ["a = {,}\n", "a = { b = 1,, }\n", "a = {\n  b = 1\n  c = 2\n}\n", 'a = "\\q"\n']
+)
+def test_what_is_no_toml_of_any_version_is_an_error(text: str) -> None:
+    assert find_new_problems("a.toml", None, text) != []
+
+
 def test_settings_of_editors_may_have_comments_and_trailing_commas() -> None:
     assert find_new_problems("tsconfig.json", None, '{ // a comment\n  "a": [1,],\n}') == []
     assert find_new_problems("tsconfig.json", None, '{ "a": [1, }') != []
