@@ -139,3 +139,14 @@ def test_nothing_is_removed_that_newer_syntax_hides(
     repo.write(path, after + cart)
     repo.git("add", "-A")
     assert "emove" not in compose_message(read_staged_change(Git(repo.root)), infer_style([]))
+
+
+@pytest.mark.slow
+def test_nothing_is_removed_where_the_old_text_was_not_understood(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "shop")
+    broken = "class Cart {\n    context(x: Int) unknown fun => 3\n    fun total() = 1\n}\n"
+    repo.write("Cart.kt", broken)
+    repo.commit_all("Begin")
+    repo.write("Cart.kt", "class Shop {\n    class Cart {\n    fun total() = 1\n    }\n}\n")
+    repo.git("add", "-A")
+    assert "emove" not in compose_message(read_staged_change(Git(repo.root)), infer_style([]))

@@ -20,7 +20,7 @@ from sandbox.fs.private_files import open_private
 from tools.code.index.file_listing import Stamp
 from tools.code.index.segment_format import Segment, unpack_postings
 
-VERSION = 11
+VERSION = 12
 """Version of the tables and of the extracted facts. A database of another version is recreated."""
 
 SMALL = 16

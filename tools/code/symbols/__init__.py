@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tools.code.symbols.definitions import Definition, list_definitions
+from tools.code.symbols.definition import Definition
+from tools.code.symbols.definitions import list_definitions
 from tools.code.symbols.symbol_lookup import SymbolAmbiguous, SymbolNotFound, find_symbol
 from tools.code.symbols.symbol_replacement import build_replacement
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 from sandbox.lazy_dataclass import dataclass
-from sandbox.lazy_pattern import compile_lazily
 from tools.code.languages import Language, detect_languages, load_grammar, parse_text
+from tools.code.symbols.definition import Definition
 from tools.code.symbols.grammar_shapes import BLOCKS, COMMENTS, SHAPES, Shape
+from tools.code.symbols.hidden_definitions import add_hidden_definitions
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query, Tree
@@ -24,41 +24,6 @@ _CLASSES = frozenset({"class", "interface", "struct", "enum", "trait", "object",
 
 _NO_NAMES = frozenset({"", "this", "self", "prototype", "module", "exports", "companion"})
 """Parts of an assigned name that identify nothing: `module.exports.f`, `Cart.prototype.total`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
-    """A symbol and its lines, from 1, both ends included.
-
-    name: qualified by the enclosing symbol, "Cart.total"
-    kind: "function", "method", "class", "struct", "interface", "enum", "type", "namespace" …
-    head_first: including the comment above that belongs to it
-    first: including its decorators (attributes, annotations)
-    own_first: the definition alone; `first` unless decorators have lines of their own
-    body_first: start of its body; on the definition's first line in many languages
-    decorators: the lines between head_first and own_first that are not comments
-    lead, tail: other text on its first and last line ("" for almost every definition)
-    language: name in `tools.code.languages`
-    package: the package or namespace declared for the whole file, or ""
-    """
-
-    name: str
-    kind: str
-    head_first: int
-    first: int
-    own_first: int
-    body_first: int
-    last: int
-    decorators: tuple[int, ...]
-    lead: str
-    tail: str
-    language: str
-    package: str
-
-    @property
-    def parent(self) -> str:
-        """The qualified name of the enclosing symbol, "" at the top level."""
-        return self.name.rpartition(".")[0]
 
 
 def list_definitions(path: str, text: str) -> list[Definition]:
@@ -79,50 +44,27 @@ def list_definitions_in_tree(language: Language, text: str, tree: Tree) -> list[
     if language.name not in SHAPES:
         return []
     found = _Reader(language, text).read(tree)
-    return _add_hidden_definitions(language, text, found) if tree.root_node.has_error else found
+    return _add_hidden(language, text, tree, found)
 
 
-def _add_hidden_definitions(language: Language, text: str, found: list[Definition]) -> list[Definition]:
-    """Return the definitions found, and those behind first lines of definitions at the margin that are none of them."""
-    lines = text.split("\n")
-    heads = [number for number, line in enumerate(lines, 1) if _HEAD.match(line)]
-    room = MOST_REREAD
-    for head in heads[:MOST_HEADS]:
-        if any(each.own_first == head for each in found):
-            continue
-        rest = "\n" * (head - 1) + "\n".join(lines[head - 1 :])
-        if len(rest) > room:
-            continue
-        room -= len(rest)
-        near = _Reader(language, rest).read(parse_text(language, rest))
-        if any(each.own_first == head for each in near):
-            found = [_end_before(each, head, lines) for each in found]
-            found += [each for each in near if not any(each.own_first == known.own_first for known in found)]
-    return sorted(found, key=lambda each: (each.own_first, -each.last))
+def _add_hidden(language: Language, text: str, tree: Tree, found: list[Definition]) -> list[Definition]:
+    if not tree.root_node.has_error:
+        return found
+
+    def read(rest: str) -> list[Definition]:
+        return _Reader(language, rest).read(parse_text(language, rest))
+
+    return add_hidden_definitions(language.name, text, tree, found, read)
 
 
-def _end_before(known: Definition, head: int, lines: Sequence[str]) -> Definition:
-    """Return a function that was read too far with its end before a line at which another begins."""
-    if known.kind not in ("function", "method") or not known.own_first < head <= known.last:
-        return known
-    last = next(number for number in range(head - 1, 0, -1) if lines[number - 1].strip())
-    return replace(known, last=max(last, known.own_first), tail="")
-
-
-MOST_HEADS, MOST_REREAD = 200, 200_000
-"""First lines that are tried in a text with errors, and characters that are parsed anew for them in all: each costs a
-parse of the rest, and C code has many first lines, such as `struct a;`, that define nothing."""
-
-_HEAD = compile_lazily(
-    r"(?:[a-z]\w* ){0,4}(?:def|class|func|fun|fn|function|interface|struct|enum|trait|object|protocol|module|record)"
-    r"\s+[A-Za-z_]"
-)
-"""The first line of a definition that is not within another, in most languages."""
-
-
-def list_matched_definitions(language: Language, text: str, matches: Iterable[Captures]) -> list[Definition]:
-    """Return every symbol from matches of `build_patterns`, for callers that run them within a larger query."""
-    return _Reader(language, text).read_matches(matches) if language.name in SHAPES else []
+def list_matched_definitions(
+    language: Language, text: str, tree: Tree, matches: Iterable[Captures]
+) -> list[Definition]:
+    """Return the same as `list_definitions_in_tree` from matches of `build_patterns`, for callers that run them within
+    a larger query."""
+    if language.name not in SHAPES:
+        return []
+    return _add_hidden(language, text, tree, _Reader(language, text).read_matches(matches))
 
 
 def list_definitions_between(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tools.code.symbols.definitions import Definition, list_definitions
+from tools.code.symbols.definition import Definition
+from tools.code.symbols.definitions import list_definitions
 
 MAX_LISTED = 8
 """Names or places in a message."""

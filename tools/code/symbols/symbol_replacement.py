@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from sandbox.lazy_pattern import compile_lazily
 from tools.code.languages import LANGUAGES, Language, parse_text
-from tools.code.symbols.definitions import Definition, list_definitions_between
+from tools.code.symbols.definition import Definition
+from tools.code.symbols.definitions import list_definitions_between
 from tools.edit.indentation import fit_indent_mapping, indent_of, is_tab_indented
 
 if TYPE_CHECKING:

@@ -88,8 +88,8 @@ def diff_symbols(change: Change, file: File) -> SymbolChanges:
     """Return the symbols of a file that a change touches; none for a language without a grammar, or a large file:
     a parser that is at work on one answers to no interrupt.
 
-    A text that its grammar cannot parse wholly hides symbols that it has: what only the other side shows is then no
-    removal, and an addition only if its first line is new.
+    A text that its grammar cannot parse wholly hides symbols that it has, or shows them under other names: what only
+    the old side shows is then no removal, and where the old text is such a one, only new first lines are additions.
     """
     if file.size > _LARGEST:
         return SymbolChanges()
@@ -109,9 +109,10 @@ def diff_symbols(change: Change, file: File) -> SymbolChanges:
     old, new = sides
     added = [name for name in new if name not in old]
     removed = [name for name in old if name not in new]
-    if added and not can_parse(file.path, texts[0]):
-        known = {line.strip() for line in texts[0].split("\n")}
-        added = [name for name in added if heads[name] not in known]
+    if (added or removed) and not can_parse(file.path, texts[0]):
+        known = [{line.strip() for line in text.split("\n")} for text in texts]
+        added = [name for name in added if heads[name] not in known[0]]
+        removed = [name for name in removed if heads[name] not in known[1]]
     if removed and texts[1] and not can_parse(file.path, texts[1]):
         removed = []
     changed = [name for name in new if name in old and new[name] != old[name]]

@@ -22,9 +22,9 @@ from tools.code.index.parsing.import_statements import Import, parse_imports
 from tools.code.index.parsing.name_uses import count_names, exclude_holes, separate_prose
 from tools.code.index.parsing.sql_definitions import SQL, parse_sql
 from tools.code.languages import LANGUAGES, Language, detect_languages, encode_text, parse_text
+from tools.code.symbols.definition import Definition
 from tools.code.symbols.definitions import (
     Captures,
-    Definition,
     build_patterns,
     count_patterns,
     list_matched_definitions,
@@ -193,7 +193,7 @@ class _Reader:
         prose, imports, variables = _collect_captures(other)
         source = encode_text(self._text)
         code, said = separate_prose(source, prose)
-        there = list_matched_definitions(self._language, self._text, defining)
+        there = list_matched_definitions(self._language, self._text, tree, defining)
         uses = count_names(self._language, code.decode("utf-8", "replace"))
         return Facts(
             language=self._language.name,

@@ -11,6 +11,7 @@ import pytest
 from tools.code.index.parsing.file_facts import Facts, detect_language, extract_facts
 from tools.code.index.parsing.identifier_words import count_words, split_identifier
 from tools.code.index.parsing.name_uses import find_name_lines
+from tools.code.symbols import list_definitions
 
 pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
 
@@ -288,3 +289,43 @@ def test_a_name_of_ruby_may_end_in_a_mark() -> None:
     assert {"b", "x", "y"} <= found.uses.keys()
     assert not {"empty", "save", "b!"} & found.uses.keys()
     assert find_name_lines("ruby", text, found.text_spans, "empty?") == {"empty?": [2, 4]}
+
+
+HIDDEN = {
+    "Cart.kt": (
+        "class Cart {\n    fun first(): Int = 1\n    context(x: Int) unknown fun => 3\n    fun total(): Int {\n"
+        "        return 1\n    }\n}\n\nfun count() = 1\n",
+        {"Cart": (1, 7), "Cart.first": (2, 2), "Cart.total": (4, 6), "count": (9, 9)},
+    ),
+    "cart.py": (
+        "class Cart:\n    x ::= 3 ->\n\n    def total(self):\n        return 1\n\n\ndef count():\n    return 1\n",
+        {"Cart.total": (4, 5), "count": (8, 9)},
+    ),
+    "cart.ts": (
+        "const x = match (y) { when 1: 2 };\nexport class Cart {\n  total(): number {\n    return 1;\n  }\n}\n",
+        {"Cart": (2, 6), "Cart.total": (3, 5)},
+    ),
+    "cart.rs": (
+        "unknown own fn => 3;\n\nfn total() -> i32 {\n    1\n}\n\nstruct Cart {\n    x: i32,\n}\n",
+        {"total": (3, 5), "Cart": (7, 9)},
+    ),
+    "cart.swift": (
+        "macro own := 3 => {\nfunc total() -> Int {\n    return 1\n}\nclass Cart {\n    func count() {}\n}\n",
+        {"total": (2, 4), "Cart": (5, 7), "Cart.count": (6, 6)},
+    ),
+}  # fmt: skip
+"""Texts with constructs that their grammars do not know, and the symbols around them."""
+
+
+@pytest.mark.parametrize("path", HIDDEN)
+def test_the_map_shows_what_an_unknown_construct_hides_from_the_grammar(path: str) -> None:
+    text, wanted = HIDDEN[path]
+    found = {each.name: (each.line, each.last) for each in read(path, text).symbols}
+    assert wanted.items() <= found.items()
+    listed = {each.name: (each.own_first, each.last) for each in list_definitions(path, text)}
+    assert wanted.items() <= listed.items()
+
+
+def test_a_sentence_of_a_comment_or_a_string_defines_nothing() -> None:
+    text = '"""\nclass Cart\ndef total(x):\n"""\n\n# class Shop:\nx ::= 3 ->\n\ndef count():\n    return 1\n'
+    assert [each.name for each in read("a.py", text).symbols if each.kind != "variable"] == ["count"]
