@@ -69,6 +69,24 @@ def test_what_is_staged_is_checked_and_not_what_lies_in_the_work_tree(repo: Repo
     assert repo.read("new.py") == BROKEN
 
 
+def test_the_compiler_of_the_project_decides_what_is_a_syntax_error(repo: Repo, tmp_path: Path) -> None:
+    install(repo, "pre-commit")
+    if choose_sandbox(repo.root, cache=tmp_path / "cache").name == "unconfined":
+        pytest.skip("commands cannot be confined here")
+    repo.write("run.sh", "if true; echo a; fi\n")
+    repo.git("add", "run.sh")
+    for said in (git(repo, "commit", "-m", "Add run")[1], run("review", "--staged", cwd=repo.root).out):
+        assert "run.sh:1:" in said
+        assert "syntax: syntax error near unexpected token `fi'" in said
+    assert repo.git("log", "--format=%s").strip() == "Begin"
+    repo.write("run.sh", "cat <<A <<B\n(\nA\n$(\nB\n")
+    repo.write("cart.toml", "a = {\n  b = 1,\n}\n")
+    repo.git("add", "-A")
+    done = run("review", "--staged", cwd=repo.root)
+    assert (done.code, "checks: nothing found" in done.out) == (0, True), done.out
+    assert git(repo, "commit", "-m", "Add run")[0] == 0
+
+
 def test_a_hostile_linter_of_the_project_runs_confined(repo: Repo, tmp_path: Path) -> None:
     install(repo, "pre-commit")
     if choose_sandbox(repo.root, cache=tmp_path / "cache").name == "unconfined":

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from tools.code.languages import detect_languages
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tools.code.languages import Language, detect_languages, parse_text
 from tools.code.syntax.data_formats import find_json_problems, find_toml_problems
 from tools.code.syntax.python_syntax import find_certain_python_problems, find_python_problems
 from tools.code.syntax.syntax_problem import Problem, filter_new_problems
 from tools.code.syntax.tree_syntax import find_tree_problems, find_unbalanced_marks
+
+if TYPE_CHECKING:
+    from tools.code.syntax.compilers import Compilers
 
 __all__ = ["Problem", "find_certain_problems", "find_new_problems", "format_new_problems"]
 
@@ -40,30 +46,50 @@ def find_new_problems(path: str, before: str | None, after: str) -> list[Problem
     return found[:MAX_PROBLEMS]
 
 
-def find_certain_problems(path: str, before: str | None, after: str) -> list[Problem]:
+def find_certain_problems(
+    path: str, before: str | None, after: str, compilers: Compilers | None = None
+) -> list[Problem]:
     """Return syntax errors of `after` that `before` (None: no file) did not have, and that no newer version of the
     language accepts; empty for unknown languages.
+
+    compilers: the project's, asked where a grammar finds an error; what one of them says decides
     """
     name = path.lower()
-    if name.endswith((".py", ".pyi")) and len(after) <= MAX_CHARACTERS and before != after:
-        return find_certain_python_problems(before, after)[:MAX_PROBLEMS]
     if any(name.endswith(suffixes) for suffixes, _ in DATA):
         return find_new_problems(path, before, after)
     if len(after) > MAX_CHARACTERS or before == after:
         return []
+    if name.endswith((".py", ".pyi")):
+        ask = (lambda: compilers.judge_change(path, before, after)) if compilers is not None else lambda: None
+        return find_certain_python_problems(before, after, ask)[:MAX_PROBLEMS]
+    languages = detect_languages(path)
+    if (
+        compilers is not None
+        and languages
+        and compilers.can_judge(path, after)
+        and all(parse_text(each, after, before=before).root_node.has_error for each in languages)
+        and (judgement := compilers.judge_change(path, before, after)) is not None
+    ):
+        found = judgement.list_problems()
+        return [*found, *_find_unbalanced(languages, before, after)][:MAX_PROBLEMS] if found else []
+    return _find_unbalanced(languages, before, after)[:MAX_PROBLEMS]
+
+
+def _find_unbalanced(languages: Sequence[Language], before: str | None, after: str) -> list[Problem]:
+    """Return unbalanced marks, if they are unbalanced in all possible languages."""
     found: list[Problem] = []
-    for language in detect_languages(path):
+    for language in languages:
         found = find_unbalanced_marks(language, before, after)
         if not found:
             return []
-    return found[:MAX_PROBLEMS]
+    return found
 
 
-def format_new_problems(path: str, before: str | None, after: str) -> str:
+def format_new_problems(path: str, before: str | None, after: str, compilers: Compilers | None = None) -> str:
     """Return new syntax errors for the model, one line each, "" if there are none."""
     return "\n".join(
         f"syntax error: {path}:{each.line}: {each.message}"
-        for each in find_certain_problems(path, before, after)
+        for each in find_certain_problems(path, before, after, compilers)
     )
 
 

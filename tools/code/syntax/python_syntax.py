@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
+import sys
+from collections.abc import Callable
 
-from sandbox.lazy_pattern import compile_lazily
 from tools.code.languages import LANGUAGES, encode_text, measure_common_ends
-from tools.code.syntax.syntax_problem import Problem, filter_new_problems
+from tools.code.syntax.newer_constructs import Version, may_be_newer
+from tools.code.syntax.syntax_problem import Judgement, Problem, filter_new_problems, is_known
 from tools.code.syntax.tree_syntax import find_parse_errors, find_unbalanced_marks
 
 LONG = 60_000
@@ -20,24 +21,7 @@ _STATEMENTS = (b"def ", b"class ", b"async def ")
 _DEPTHS = ((b"    ", b"class Before:\n"), (b"", b""))
 """Indentation at which the code around a change is cut out, and the wrapper for it: methods, else the top level."""
 
-_NEWER = compile_lazily(
-    r"""^\s*type\s+\w+\s*[\[=\\]         # aliases of types, 3.12
-    |^\s*(async\s+)?(def|class)\s+\w+\s*\[  # parameters of types, 3.12, with defaults, 3.13
-    |\b[rR]?[fF][rR]?(?P<quote>["'])(?:(?!(?P=quote)).)*\{(?:(?!(?P=quote))[^}])*(?P=quote)  # quotes in f-strings, 3.12
-    |\b[rR]?[fF][rR]?(?:\"{3}|'{3})      # the same over several lines
-    |\b[rR]?[tT][rR]?["']              # t-strings, 3.14
-    |^\s*except\*?\s+\w[^(:]*,         # several exceptions without parentheses, 3.14
-    |^\s*lazy\s+(import|from)\b        # lazy imports, 3.15
-    |[\[({]\s*\*{1,2}.*\bfor\b         # unpacking in comprehensions, 3.15
-    """,
-    re.VERBOSE | re.MULTILINE,
-)
-"""Lines that a later Python may accept although the running one does not."""
-
-_NEWER_MESSAGE = compile_lazily(r"f-string|unpacking cannot be used in|multiple exception types")
-"""Errors of the compiler that later versions lifted."""
-
-_F_STRING = compile_lazily(r"""\b[rR]?[fFtT][rR]?["']""")
+_RUNNING: Version = sys.version_info[:2]
 
 
 def find_python_problems(before: str | None, after: str) -> list[Problem]:
@@ -50,38 +34,28 @@ def find_python_problems(before: str | None, after: str) -> list[Problem]:
     return filter_new_problems(before, _find_problems(before), after, now)
 
 
-def find_certain_python_problems(before: str | None, after: str) -> list[Problem]:
+def find_certain_python_problems(
+    before: str | None, after: str, ask: Callable[[], Judgement | None] = lambda: None
+) -> list[Problem]:
     """Return errors of `after` that `before` did not have and that no later Python accepts.
 
     The running Python is a witness only of what is as old as itself: where a construct of a later one is near, brackets
     or quotes must be unbalanced as well.
+    ask: asks the project's own Python about the change, which decides if it can
     """
     if before is not None and len(after) > LONG and _is_sound_around_change(before, after):
         return []
     first = _find_first_error(after)
     if first is None:
         return []
+    if (judgement := ask()) is not None:
+        return judgement.list_problems()
     old = _find_first_error(before) if before is not None else None
-    if old is not None and (
-        old.message == first.message or not filter_new_problems(before or "", [old], after, [first])
-    ):
+    if old is not None and is_known(before or "", old, after, first):
         return find_unbalanced_marks(PYTHON, before, after)
-    if _may_be_newer(first, before, after):
+    if may_be_newer("python", _RUNNING, first, before, after):
         return find_unbalanced_marks(PYTHON, before, after)
     return [first]
-
-
-def _may_be_newer(problem: Problem, before: str | None, after: str) -> bool:
-    """Return whether an error may be due to a construct of a later Python, in its line or in what changed."""
-    lines = after.split("\n")
-    line = lines[problem.line - 1] if problem.line <= len(lines) else ""
-    if _NEWER_MESSAGE.search(problem.message) or _NEWER.search(line) or _F_STRING.search(line):
-        return True
-    old, new = encode_text(before or ""), encode_text(after)
-    start, tail = measure_common_ends(old, new)
-    first = new.rfind(b"\n", 0, start) + 1
-    last = new.find(b"\n", len(new) - tail)
-    return bool(_NEWER.search(new[first : last if last >= 0 else len(new)].decode("utf-8", "replace")))
 
 
 def _find_problems(source: str) -> list[Problem]:
@@ -93,7 +67,7 @@ def _find_problems(source: str) -> list[Problem]:
     lines = source.split("\n")
     if not others and first.line <= len(lines):
         line = lines[first.line - 1]
-        if _NEWER.search(line) or _F_STRING.search(line):
+        if may_be_newer("python", _RUNNING, first, line, line):
             return []
     return [first, *(each for each in others if each.line != first.line)]
 

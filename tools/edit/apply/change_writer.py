@@ -22,6 +22,7 @@ from tools.changes.file_versions import (
     update_after_edit,
 )
 from tools.code import syntax
+from tools.code.syntax.compilers import Compilers
 from tools.core.action import ToolFailure
 from tools.core.content_guard import ContentGuard, FileContents
 from tools.core.path_resolution import describe_missing_path, translate_path_errors
@@ -300,7 +301,8 @@ def _check_syntax(at: Workspace, tool: str, planned: PlannedFile) -> list[str]:
     if planned.after is None or planned.before == planned.after:
         return []
     old = planned.old_text if planned.before is not None or planned.source else None
-    problem = syntax.format_new_problems(planned.path, old, planned.new_text)
+    compilers = Compilers(at.root, lambda: at.sandbox)
+    problem = syntax.format_new_problems(planned.path, old, planned.new_text, compilers)
     if problem and at.settings.edit.syntax_errors == "refuse":
         raise ToolFailure(f"{tool}: nothing was written: the result would not parse\n{problem}")
     return [problem] if problem else []

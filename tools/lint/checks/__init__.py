@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 CHECKS = ("conflicts", "secrets", "syntax", "leftovers", "sizes", "weakened", "linters")
 """Names of checks and of their modules, which are imported on use."""
 
-_LINTERS = "linters"
+_SYNTAX, _LINTERS = "syntax", "linters"
+"""Checks that run programs of the project."""
 
 
 def run_checks(
@@ -24,7 +25,7 @@ def run_checks(
 ) -> list[Finding]:
     """Return the findings of all checks not in `skip`, by severity, path and line. An empty change costs nothing.
 
-    confined: creates the sandbox for the project's linters, if any apply; without it they are skipped
+    confined: creates the sandbox for the project's compilers and linters, if any apply; without it they are skipped
     """
     if not change.files:
         return []
@@ -32,7 +33,8 @@ def run_checks(
     found: list[Finding] = []
     for name in CHECKS:
         if name not in skip and name != _LINTERS:
-            found += import_module(f"tools.lint.checks.{name}").check(change)
+            more = (confined,) if name == _SYNTAX else ()
+            found += import_module(f"tools.lint.checks.{name}").check(change, *more)
     if confined is not None and _LINTERS not in skip and (jobs := list(find_linter_jobs(change))):
         from tools.lint.checks.linters import check
 

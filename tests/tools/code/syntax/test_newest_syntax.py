@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.backends.selection import choose_sandbox
+from tools.code.index.parsing.file_facts import detect_language, extract_facts
 from tools.code.symbols import list_definitions
 from tools.code.syntax import find_certain_problems, format_new_problems
+from tools.code.syntax.compilers import Compilers
 
 NEWEST = Path(__file__).parent / "newest"
 
@@ -31,6 +34,14 @@ def test_the_newest_syntax_is_no_error(path: str, text: str) -> None:
     assert find_certain_problems(path, None, text) == []
     assert find_certain_problems(path, text, text + "\n" + text) == []
     assert find_certain_problems(path, "", text) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "text"), [part[1:] for part in PARTS], ids=IDS)
+def test_a_compiler_of_any_version_proves_nothing_else(path: str, text: str, tmp_path: Path) -> None:
+    compilers = Compilers(tmp_path, lambda: choose_sandbox(tmp_path, cache=tmp_path / "cache"))
+    assert find_certain_problems(path, None, text, compilers) == []
+    assert find_certain_problems(path, "", text, compilers) == []
 
 
 LEXED = [part for part in PARTS if part[1] not in ("kotlin.kt", "swift.swift")]
@@ -73,7 +84,13 @@ FUNCTION = "function {}() {{\n  return 1;\n}}\n"
 def test_definitions_behind_the_newest_syntax_are_found(path: str, text: str) -> None:
     function = FUNCTIONS.get(path.partition(".")[2], FUNCTION)
     whole = f"{text}\n{function.format('first')}\n{function.format('second')}"
+    language = detect_language(path)
+    assert language is not None
+    facts = extract_facts(language, whole)
+    assert facts is not None
     found = {each.name: (each.first, each.last) for each in list_definitions(path, whole)}
+    mapped = {each.name: (each.first, each.last) for each in facts.symbols}
+    assert (mapped["first"], mapped["second"]) == (found["first"], found["second"])
     length = function.count("\n")
     start = text.count("\n") + 2
     assert found["first"] == (start, start + length - 1)
