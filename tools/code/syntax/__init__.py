@@ -19,6 +19,9 @@ __all__ = ["Problem", "find_certain_problems", "find_new_problems", "format_new_
 MAX_CHARACTERS = 2_000_000
 """Longer files are not checked: parsing them would take a second, and they are generated."""
 
+_MARK = "\ufeff"
+"""A byte-order mark, which compilers skip in a file, and refuse in a text."""
+
 MAX_PROBLEMS = 5
 """Errors reported: one mistake causes many, and the first ones matter."""
 
@@ -55,6 +58,8 @@ def find_certain_problems(
     compilers: the project's, asked where a grammar finds an error; what one of them says decides
     """
     name = path.lower()
+    after = after.removeprefix(_MARK)
+    before = before.removeprefix(_MARK) if before is not None else None
     if any(name.endswith(suffixes) for suffixes, _ in DATA):
         return find_new_problems(path, before, after)
     if len(after) > MAX_CHARACTERS or before == after:

@@ -66,6 +66,16 @@ def test_a_file_of_an_older_python_is_not_blamed_for_it() -> None:
     assert format_new_problems("a.py", before, before + "print 'b'\n") == ""
 
 
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [("a.py", "x = 1\n"), ("package.json", "{}"), ("a.toml", "a = 1\n"), ("a.php", "<?php f();\n")],
+)
+def test_a_byte_order_mark_is_no_error(path: str, text: str) -> None:
+    assert find_certain_problems(path, None, f"\ufeff{text}") == []
+    assert find_certain_problems(path, text, f"\ufeff{text}") == []
+    assert find_certain_problems("a.py", None, "\ufeffx = = 1\n") != []
+
+
 FUNCTIONS = {
     "py": "def {}():\n    return 1\n",
     "rs": "fn {}() -> i32 {{\n    1\n}}\n",
