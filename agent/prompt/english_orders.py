@@ -296,7 +296,7 @@ def _is_question(sentence: _Sentence) -> bool:
     text = sentence.text
     if any(_list_orders(sentence)):
         return False
-    stripped = _strip_courtesy(text)
+    stripped = strip_courtesy(text)
     if _INQUIRY.match(text) or _INQUIRY.match(stripped):
         return True
     if _find_work(stripped) and stripped != text:
@@ -310,7 +310,7 @@ def _list_orders(sentence: _Sentence) -> Iterator[str]:
     """Yield the parts of a sentence that are orders to repair, from their verbs on."""
     parts = [stripped for each in _BREAK.split(sentence.text) if (stripped := each.strip(" \t\"'`"))]
     for number, part in enumerate(parts):
-        polite = _strip_courtesy(part)
+        polite = strip_courtesy(part)
         if number == 0 and _INTERROGATIVE.match(part) and polite == part:
             continue
         if number and _REPORTED.search(parts[number - 1]):
@@ -337,7 +337,7 @@ def _list_orders_in_part(part: str) -> Iterator[str]:
     first, *more = (each.strip(" ,") for each in _AND.split(part))
     if _INTERROGATIVE.match(first) or (_INQUIRY.match(first) and _INDIRECT.search(first)):
         return
-    yield from (text for each in more if _orders_at_start(text := _strip_courtesy(each)))
+    yield from (text for each in more if _orders_at_start(text := strip_courtesy(each)))
 
 
 def _orders_at_start(text: str) -> bool:
@@ -349,11 +349,12 @@ def _orders_at_start(text: str) -> bool:
 
 def _repairs_no_code(sentence: _Sentence) -> bool:
     """Return whether a sentence orders to correct something that no test shows: texts, style, conflicts."""
-    order = _ORDER.match(_strip_courtesy(sentence.text))
+    order = _ORDER.match(strip_courtesy(sentence.text))
     return order is not None and bool(_NO_CODE.match(order["object"]))
 
 
-def _strip_courtesy(text: str) -> str:
+def strip_courtesy(text: str) -> str:
+    """Return a part of a sentence without polite words before its order."""
     for _ in range(2):
         if (match := _COURTESY.match(text)) is not None:
             text = text[match.end() :].lstrip(" ,:")
@@ -377,19 +378,19 @@ def _list_work(sentences: Sequence[_Sentence]) -> Iterator[Kind]:
     """Yield the kinds of work that the parts of some sentences order, beside repairs."""
     for sentence in sentences:
         parts = [each.strip(" \t\"'`") for each in _BREAK.split(sentence.text)]
-        if _INTERROGATIVE.match(sentence.text) and _strip_courtesy(sentence.text) == sentence.text:
+        if _INTERROGATIVE.match(sentence.text) and strip_courtesy(sentence.text) == sentence.text:
             continue
         for part in filter(None, parts):
             for each in _AND.split(part):
-                if (kind := _find_work(_strip_courtesy(each.strip(" ,")))) is not None:
+                if (kind := _find_work(strip_courtesy(each.strip(" ,")))) is not None:
                     yield kind
 
 
 def _weigh_other_work(sentences: Sequence[_Sentence]) -> Kind:
     """Return "repair", unless the first sentence names work that needs a model, too."""
     heading = sentences[0].text.partition(": ")[0]
-    parts = [_strip_courtesy(each.strip()) for each in _AND.split(_BREAK.sub(" and ", heading))]
-    opening = _strip_courtesy(sentences[0].text)
+    parts = [strip_courtesy(each.strip()) for each in _AND.split(_BREAK.sub(" and ", heading))]
+    opening = strip_courtesy(sentences[0].text)
     if (_OPENING.match(opening) and not _orders_at_start(opening)) or any(
         _BESIDE.match(each) for each in parts
     ):

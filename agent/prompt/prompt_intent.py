@@ -24,6 +24,7 @@ class PromptIntent:
     wants_passing_tests: failing tests are to pass, whatever else is wanted
     wants_changed_tests: it asks for changed tests, or says that they are wrong
     wants_restoration: it wants something taken back, or says yes to that
+    wants_test_run: the tests are to be run
     wants_commit, forbids_commit: it says so; both are False if it says nothing about a commit
     forbids_edits: no file may be changed; spares_tests: no test file that is there
     forbidden_paths: files, folders and globs that may not be changed; only_paths: the only ones that may, () for all
@@ -35,6 +36,7 @@ class PromptIntent:
     wants_passing_tests: bool = False
     wants_changed_tests: bool = False
     wants_restoration: bool = False
+    wants_test_run: bool = False
     wants_commit: bool = False
     forbids_commit: bool = False
     forbids_edits: bool = False
@@ -73,6 +75,7 @@ def merge_intents(intents: Sequence[PromptIntent]) -> PromptIntent:
             and not each.forbids_edits,
             wants_changed_tests=merged.wants_changed_tests or each.wants_changed_tests,
             wants_restoration=merged.wants_restoration or each.wants_restoration,
+            wants_test_run=merged.wants_test_run or each.wants_test_run,
             wants_commit=each.wants_commit or (merged.wants_commit and not each.forbids_commit),
             forbids_commit=each.forbids_commit or (merged.forbids_commit and not each.wants_commit),
             forbids_edits=each.forbids_edits or (merged.forbids_edits and not lifts_edits),

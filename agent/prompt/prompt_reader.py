@@ -22,6 +22,7 @@ def read_intent(prompt: str) -> PromptIntent:
     from agent.prompt.prompt_text import remove_citations, remove_quoted_text
     from agent.prompt.restoration_wishes import asks_for_restoration
     from agent.prompt.scope import list_changed_paths
+    from agent.prompt.test_runs import asks_for_test_run
     from agent.prompt.test_wishes import asks_for_changed_tests
 
     text = remove_quoted_text(prompt).strip()
@@ -42,6 +43,7 @@ def read_intent(prompt: str) -> PromptIntent:
         wants_passing_tests=found.wants_passing_tests and not bans.everything,
         wants_changed_tests=changes_tests,
         wants_restoration=asks_for_restoration(text),
+        wants_test_run=asks_for_test_run(said),
         wants_commit=not no_commit and asks_for_commit(text),
         forbids_commit=no_commit,
         forbids_edits=bans.everything and found.kind != "change",

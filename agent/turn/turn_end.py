@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
@@ -23,6 +24,7 @@ from agent.prompt.prompt_intent import PromptIntent
 from agent.rules.named_rule import NamedRule
 from agent.session.log import Session
 from agent.turn.auto_commit import Committer
+from agent.turn.other_commits import OtherCommits
 from agent.turn.refused_commits import RefusedCommits
 from agent.turn.turn_verdict import (
     Claimed,
@@ -88,7 +90,7 @@ class TurnConclusion:
 
     evidence: the test runs, and the state of the files in each
     rules: the user's; those on tests have a verifier each
-    refused_commits: why changes are not committed
+    refused_commits: why changes are not committed; other_commits: those that are not the session's
     weakened_tests: the guard against weakened tests
     verifiers: asked in this order; `suite` and the one of the weakened tests are the first
     reproduction: makes a script of the prompt's bug report; None where the settings do not want it
@@ -108,6 +110,7 @@ class TurnConclusion:
     suite: SuiteVerifier = field(init=False)
     verifiers: list[Verifier] = field(init=False)
     refused_commits: RefusedCommits = field(init=False)
+    other_commits: OtherCommits = field(init=False)
     reproduction: ReproductionVerifier | None = None
     preparations: list[Preparation] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
@@ -122,6 +125,7 @@ class TurnConclusion:
         self.evidence = SuiteEvidence(self.workspace)
         self.weakened_tests = WeakenedTests(self.workspace)
         self.refused_commits = RefusedCommits(self.workspace)
+        self.other_commits = OtherCommits(self.workspace)
         baseline = Baseline(workspace=self.workspace, get_snapshots=self.get_snapshots)
         self.suite = SuiteVerifier(
             workspace=self.workspace,
@@ -206,6 +210,7 @@ class TurnConclusion:
         self._committed.clear()
         self._advice.clear()
         self.refused_commits.begin_turn()
+        self.other_commits.begin_turn(time.time())
         for each in self.verifiers:
             each.begin_turn()
 
@@ -294,7 +299,11 @@ class TurnConclusion:
 
     def collect_facts(self, ended: TurnEnd, *, withheld: bool, can_commit: bool) -> TurnFacts:
         """Return what is known of a turn that the model ended, before its changes are committed."""
-        from agent.verify.gaming.claims import says_needless  # its patterns are not needed before a turn ends
+        from agent.verify.gaming.claims import (  # its patterns are not needed before a turn ends
+            claims_commit,
+            claims_test_run,
+            says_needless,
+        )
 
         trace, last = self.weakened_tests.trace, self.evidence.last
         before = self.evidence.before_turn or {}
@@ -303,6 +312,9 @@ class TurnConclusion:
         )  # such a session can only answer
         intent = PromptIntent() if owes_nothing else self.weakened_tests.read_intent()
         changed = bool(self._commits) or self.weakened_tests.has_turn_changes()
+        has_order = intent.wants_test_run or intent.kind not in ("answer", "unclear")
+        ran = trace.may_have_run_tests(self.workspace.root)
+        may_claim = not (ran or self.is_child) and self.evidence.get_current_report() is None
         return TurnFacts(
             intent=intent,
             claimed=self._status,
@@ -316,11 +328,14 @@ class TurnConclusion:
             denied=self.evidence.denied,
             looked=trace.has_looked,
             says_needless=says_needless(ended.text),
+            ran=ran,
+            claims_run=may_claim and claims_test_run(ended.text, has_order=has_order),
+            claims_commit=claims_commit(ended.text),
             objected=combine_verdicts(
                 each for each in self.verdicts if each.name not in ("tests", "weakened-tests")
             )
             == "fail",
-            commit="withheld" if withheld else "none",
+            commit="withheld" if withheld else "due",
             can_commit=can_commit,
         )
 
@@ -332,13 +347,15 @@ class TurnConclusion:
         elif (made := await committer.commit_after_turn(ended)) is not None:
             self.refused_commits.track(made.text, made.data)
 
-    def add_commit(self, facts: TurnFacts) -> TurnFacts:
+    async def add_commit(self, facts: TurnFacts) -> TurnFacts:
         """Return the facts with what became of the commit, unless the changes wait for the user to commit them."""
         if facts.commit == "withheld":
             return facts
         if self.refused_commits.reason:
             return replace(facts, commit="failed")
-        return replace(facts, commit="made") if self._commits else facts
+        if self._commits:
+            return replace(facts, commit="made")
+        return await self.other_commits.add_to(replace(facts, commit="none"))
 
     def conclude(self, verdict: TurnVerdict, summary: str, tally: Tally) -> End:
         """Return the last event of a turn that the model ended."""

@@ -16,7 +16,7 @@ from sandbox.lazy_dataclass import dataclass
 
 Claimed = Literal["done", "nothing to do", "not achieved", "proposed"]
 Tests = Literal["passed", "failed", "unverified", "not-needed"]
-CommitState = Literal["none", "made", "failed", "withheld"]
+CommitState = Literal["none", "due", "made", "failed", "withheld"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +31,12 @@ class TurnFacts:
     changed: the turn itself has changed or committed something; tried: it tried to, and every try failed
     denied: the last effective action was denied
     looked: something was read or run; says_needless: the answer says that nothing has to be done
+    ran: tests, or a command that may be them, ran in the turn, whatever their outcome
+    claims_run: the answer tells of a run of tests that has not been
+    claims_commit: the answer tells of a commit
     objected: a check other than the tests fails
-    commit: of the turn's changes; can_commit: the session makes commits
+    commit: of the turn's changes, or one that was made for the prompt; can_commit: the harness makes commits
+    uncommitted: files differ from the last commit, whoever changed them
     """
 
     intent: PromptIntent = field(default_factory=PromptIntent)
@@ -47,9 +51,13 @@ class TurnFacts:
     denied: bool = False
     looked: bool = False
     says_needless: bool = False
+    ran: bool = False
+    claims_run: bool = False
+    claims_commit: bool = False
     objected: bool = False
     commit: CommitState = "none"
     can_commit: bool = False
+    uncommitted: bool = False
 
     @property
     def has_mended(self) -> bool:
@@ -78,8 +86,14 @@ class TurnFacts:
 
     @property
     def lacks_commit(self) -> bool:
-        """Whether a commit was asked for, could be made, and was not."""
-        return self.intent.wants_commit and self.changed and self.can_commit and self.commit == "none"
+        """Whether a commit was asked for and none made, though something was there to commit, or the model says so."""
+        is_asked = self.intent.wants_commit and self.intent.kind not in ("answer", "unclear")
+        return is_asked and self.commit == "none" and (self.changed or self.uncommitted or self.claims_commit)
+
+    @property
+    def lacks_run(self) -> bool:
+        """Whether tests were to be run, or are said to have been, and none were."""
+        return (self.intent.wants_test_run and not self.ran) or self.claims_run
 
     @property
     def is_stuck(self) -> bool:
@@ -99,9 +113,10 @@ COMMIT_FAILED = TurnVerdict(outcome=Exit.NOT_ACHIEVED, reason="the commit failed
 
 TESTS_EVADED = "tests were left out, or their answers stored"
 NO_EDIT, NO_CHANGE = "no edit succeeded", "no file was changed"
+NO_RUN = "no tests were run"
 COMMIT_WITHHELD, NO_COMMIT = "the changes wait for you to commit them", "no commit was made"
 
-BELIED_CLAIMS = (NO_EDIT, NO_CHANGE, COMMIT_WITHHELD, COMMIT_FAILED.reason, NO_COMMIT)
+BELIED_CLAIMS = (NO_EDIT, NO_CHANGE, NO_RUN, COMMIT_WITHHELD, COMMIT_FAILED.reason, NO_COMMIT)
 """Reasons of turns that are not achieved although the model does not say that it gave up."""
 
 
@@ -125,6 +140,8 @@ _ROWS = (
     _Row(lambda f: f.is_stuck and f.last_run in ("failed", "broken", "timeout"), Exit.TESTS_FAIL),
     _Row(lambda f: f.gives_up, Exit.NOT_ACHIEVED),
     _Row(lambda f: f.lacks_change, Exit.NOT_ACHIEVED, NO_CHANGE),
+    _Row(lambda f: f.lacks_run and f.last_run == "no-runner", Exit.NO_TEST_RUNNER),
+    _Row(lambda f: f.lacks_run, Exit.NOT_ACHIEVED, NO_RUN),
     _Row(lambda f: f.commit == "withheld", Exit.NOT_ACHIEVED, COMMIT_WITHHELD),
     _Row(lambda f: f.commit == "failed", COMMIT_FAILED.outcome, COMMIT_FAILED.reason),
     _Row(lambda f: f.lacks_commit, Exit.NOT_ACHIEVED, NO_COMMIT),
@@ -152,4 +169,6 @@ def explain_verdict(facts: TurnFacts, verdict: TurnVerdict) -> str:
         and facts.commit == "none"
     ):
         return "The changes so far are in your files, uncommitted."
+    if verdict.reason == NO_COMMIT and facts.uncommitted and not facts.is_modified:
+        return "A session commits what it changed itself. Your own changes: `git commit` or `patchwright commit`."
     return ""

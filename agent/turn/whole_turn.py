@@ -55,7 +55,7 @@ async def run_to_end(
         facts = conclusion.collect_facts(ended, withheld=bool(withheld), can_commit=committer.may_commit)
         if not committer.prompt:  # continued after a kill, which may have taken the record of a change
             facts = replace(facts, intent=PromptIntent())
-        verdict = judge_turn(replace(facts, can_commit=False))  # whatever became of earlier commits
+        verdict = judge_turn(facts)
         holds = verdict.outcome is Exit.DONE or (ended.is_checked and facts.gives_up and not verdict.reason)
         is_due = holds and conclusion.verification.outcome == "passed"
         if is_due:
@@ -64,7 +64,7 @@ async def run_to_end(
                 loop.inbox.append(HarnessText(advice))
                 refused = ended
                 continue
-        facts = conclusion.add_commit(facts)
-        verdict = judge_turn(facts if is_due else replace(facts, can_commit=False))
+        facts = await conclusion.add_commit(facts)
+        verdict = judge_turn(facts)
         summary = "\n\n".join(filter(None, [summary, explain_verdict(facts, verdict)]))
         return conclusion.conclude(verdict, summary, loop.tally)

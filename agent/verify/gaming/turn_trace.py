@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
+from pathlib import Path
 from typing import Any
 
-from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, Prompt
+from agent.events import ActionEvent, ChildEvent, Event, MessageEvent, ObservationEvent, Prompt
 from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
+
+_MAY_RUN_TESTS = ("execute", "network", "mcp", "unknown", "destructive")
+_NOT_STARTED = (126, 127)
+"""Exit codes of a shell that could not start a command."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,6 +36,8 @@ class TurnTrace:
     _written: list[str] = field(default_factory=list)
     _paths: dict[str, list[str]] = field(default_factory=dict)
     _ran: list[str] = field(default_factory=list)
+    _started: list[str] = field(default_factory=list)
+    _has_run: bool = False
     _effects: dict[str, str] = field(default_factory=dict)
     _began: float = 0.0
     _has_executed: bool = False
@@ -43,9 +50,9 @@ class TurnTrace:
                 self.failed_before.clear()
                 self.failed.clear()
                 self._effects.clear()
-                self.has_edited = self.ran_since = self.has_tried = self.has_looked = False
+                self.has_edited = self.ran_since = self.has_tried = self.has_looked = self._has_run = False
                 self._began, self._has_executed, self._has_changed_service = event.time, False, False
-                for each in (self._commands, self._written, self._paths, self._ran):
+                for each in (self._commands, self._written, self._paths, self._ran, self._started):
                     each.clear()
             case MessageEvent():
                 commands = ((each.id, each.arguments.get("command")) for each in event.actions)
@@ -53,6 +60,8 @@ class TurnTrace:
             case ActionEvent():
                 self._effects[event.call] = event.effect
                 self._paths[event.call] = event.paths
+            case ChildEvent(state="ended"):
+                self._has_run = True
             case ObservationEvent():
                 self._handle_observation(event)
 
@@ -66,10 +75,23 @@ class TurnTrace:
 
         return have_other_effect(self._ran, workspace) or has_ignored_changes(workspace, self._began)
 
+    def may_have_run_tests(self, root: Path) -> bool:
+        """Return whether tests ran, or a command or a child session that may have run them."""
+        if self._has_run or not self._started:
+            return self._has_run
+        from sandbox.policy.shell import judge_command_line
+
+        return any(
+            each.kind in _MAY_RUN_TESTS
+            for line in self._started
+            for each in judge_command_line(line, root=root).effects
+        )
+
     def _handle_observation(self, event: ObservationEvent) -> None:
         effect = self._effects.pop(event.call, "")
         report = event.data.get("report")
         if isinstance(report, Mapping):
+            self._has_run |= report.get("outcome") != "no-runner"
             names = set(_list_failed(report))
             self.failed |= names
             if not self.has_edited:
@@ -81,6 +103,9 @@ class TurnTrace:
             self.has_tried = event.failed and not self._written
         if event.data.get("denied"):
             return
+        if command and event.data.get("exit") not in _NOT_STARTED:
+            self._started.append(command)
+        self._has_run |= not command and effect in _MAY_RUN_TESTS
         self.has_looked |= effect in ("read", "execute") and not event.failed
         if not event.failed and effect == "write" and not command:
             self._written += paths

@@ -17,6 +17,7 @@ ROWS = [tuple(line.split("\t")) for line in LINES if line and not line.startswit
 def describe_intent(intent: PromptIntent) -> tuple[str, set[str]]:
     flags = {
         "passing": intent.wants_passing_tests,
+        "run": intent.wants_test_run,
         "commit": intent.wants_commit,
         "no-commit": intent.forbids_commit,
         "no-edits": intent.forbids_edits,

@@ -19,6 +19,8 @@ CHANGE = read_intent("add a function two")
 COMMITTED = read_intent("add a function two and commit it")
 QUESTION = read_intent("what does f do?")
 UNCLEAR = read_intent("the tests are failing")
+COMMIT = read_intent("commit my changes")
+RUN = read_intent("run the tests and tell me which fail")
 
 DONE_WORK = {"is_modified": True, "changed": True, "looked": True}
 
@@ -62,6 +64,23 @@ ENDS: list[tuple[PromptIntent, dict[str, Any], Exit, str]] = [
     (REPAIR, {"tests": "failed"}, Exit.TESTS_FAIL, ""),
     (REPAIR, {"claimed": "not achieved", "last_run": "failed"}, Exit.TESTS_FAIL, ""),
     (REPAIR, {"claimed": "not achieved", "last_run": "no-runner"}, Exit.NO_TEST_RUNNER, ""),
+    (COMMIT, {"uncommitted": True}, Exit.NOT_ACHIEVED, "no commit was made"),
+    (
+        COMMIT,
+        {"uncommitted": True, "looked": True, "says_needless": True},
+        Exit.NOT_ACHIEVED,
+        "no commit was made",
+    ),
+    (COMMIT, {"claims_commit": True}, Exit.NOT_ACHIEVED, "no commit was made"),
+    (COMMIT, {"commit": "failed", "uncommitted": True}, Exit.NOT_ACHIEVED, "the commit failed"),
+    (COMMIT, {"commit": "made"}, Exit.DONE, ""),
+    (COMMIT, {}, Exit.DONE, ""),
+    (RUN, {}, Exit.NOT_ACHIEVED, "no tests were run"),
+    (RUN, {"looked": True, "says_needless": True}, Exit.NOT_ACHIEVED, "no tests were run"),
+    (RUN, {"last_run": "no-runner"}, Exit.NO_TEST_RUNNER, ""),
+    (RUN, {"ran": True}, Exit.DONE, ""),
+    (QUESTION, {"claims_run": True}, Exit.NOT_ACHIEVED, "no tests were run"),
+    (QUESTION, {"claims_commit": True, "uncommitted": True}, Exit.DONE, ""),
     (QUESTION, {}, Exit.DONE, ""),
     (QUESTION, {"tried": True}, Exit.DONE, ""),
     (UNCLEAR, {}, Exit.DONE, ""),
@@ -80,7 +99,7 @@ def list_all_facts() -> Iterator[TurnFacts]:
     """Yield every combination of facts that a turn can end with."""
     flags = (False, True)
     for intent, claimed, tests, commit, gave_up, has_changed, objected, tried, needless, denied in product(
-        (REPAIR, CHANGE, COMMITTED, QUESTION, UNCLEAR),
+        (REPAIR, CHANGE, COMMITTED, QUESTION, UNCLEAR, COMMIT, RUN),
         ("done", "nothing to do", "not achieved", "proposed"),
         ("passed", "failed", "unverified", "not-needed"),
         ("none", "made", "failed", "withheld"),
@@ -102,6 +121,8 @@ def list_all_facts() -> Iterator[TurnFacts]:
             says_needless=needless,
             denied=denied,
             can_commit=True,
+            ran=tests in ("passed", "failed"),
+            uncommitted=has_changed and commit == "none",
         )
 
 
@@ -117,6 +138,8 @@ def test_a_success_has_everything_on_its_side_in_all_ends() -> None:
             assert facts.changed or (facts.says_needless and not facts.tried), facts
         if facts.intent.wants_commit and facts.changed:
             assert facts.commit == "made", facts
+        if facts.intent.wants_test_run:
+            assert facts.ran, facts
 
 
 def test_a_question_or_an_unclear_prompt_never_lacks_a_change() -> None:
