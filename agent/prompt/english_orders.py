@@ -8,14 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from agent.prompt.english_work import find_work
 from agent.prompt.orders import FoundOrder
 from agent.prompt.prompt_intent import Kind
-from agent.prompt.prompt_text import LONG, find_paths
+from agent.prompt.prompt_text import LONG
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 
 _SENTENCE = compile_lazily(r"[^.!?;\n]*(?:[.!?;](?!\s|$)[^.!?;\n]*)*[.!?;]*")
-_BREAK = compile_lazily(r"[,()—–]|:(?!:|\w)(?<!::)|\s-+\s|\b(?:then|but)\b", re.IGNORECASE)
+_BREAK = compile_lazily(r"[,—–]|\((?!\))|(?<!\()\)|:(?!:|\w)(?<!::)|\s-+\s|\b(?:then|but)\b", re.IGNORECASE)
 """Between parts of a sentence of which each may be an order of its own."""
 _AND = compile_lazily(r"\b(?:and|so)\b", re.IGNORECASE)
 
@@ -85,71 +86,6 @@ _NO_CODE = compile_lazily(
 _CODE = compile_lazily(
     r"\b(?:tests?|test_\w+|bugs?|fail\w*|crash\w*|errors?|suite|regressions?)\b", re.IGNORECASE
 )
-_NOT_NOTHING = r"(?!\s+(?:nothing|no\b|none|what|how|why|me (?:what|why|how)))"
-_CHANGE = compile_lazily(
-    r"(?:(?:add|implement|write|create|build|introduce|refactor|rename|delete|remove|upgrade|update|migrate"
-    r"|document"
-    r"|translate|convert|move|extract|optimi[sz]e|rewrite|port|skip|bump|generate|format|drop|replace|split"
-    r"|merge"
-    r"|simplify|speed up|clean up|clean|undo|revert|change|modify|edit|adapt|adjust|extend|improve|enable"
-    r"|disable|insert"
-    r"|append|prepend|wrap|inline|define|declare|register|annotate|rework|restructure|reorgani[sz]e"
-    r"|comment out|uncomment"
-    r"|increase|decrease|lower|raise|pin|swap|reorder|deduplicate|turn|set|put|use|switch|support(?! for)"
-    r"|handle|allow"
-    r"|prevent|expose|sort(?! order)|complete|port|redo|strip|hide|mark|bring back|get rid of|make use of"
-    r"|initiali[sz]e"
-    r"|parametri[sz]e|return(?!\s+(?:types?|values?|codes?|statements?|of)\b)|give(?!\s+(?:me|us)\b)"
-    r"|do (?:the|a|some) \w+ing|(?:let|have)(?=\s+[\w.`()]+\s+(?:return|raise|take|accept|use|print|be|give"
-    r"|yield|call|throw)\b)"
-    r"|make sure(?!\s+(?:that\s+)?(?:i|you|we|nothing|everything|all|it|this)\b)"
-    r"|make(?!\s+(?:me|us|sense|sure|an?\s+(?:list|summary|report|plan|overview|table|note)|test|check)\b|$)"
-    r"|restore|throw|truncate|indent|reformat|tidy|modernize|harden|cover|test-drive|stub|mock|type-annotate"
-    r"|cache)"
-    r"(?=\s)(?!\s+(?:errors?|is|are|was|were|has|fails?|failed)\b)|i want an?|want an?|i need an?)"
-    + _NOT_NOTHING,
-    re.IGNORECASE,
-)
-"""Work that changes files, at the start of a part of a sentence."""
-_TASK = compile_lazily(
-    r"(?:commit|push|open|install|deploy|release|publish|tag|stash|rebase|cherry-pick|check ?out|run|start"
-    r"|execute|pull"
-    r"|fetch|amend|squash|create (?:an? )?(?:(?:new|git) )?(?:commit|branch|pull request|pr|tag|issue)"
-    r"|make (?:an? )?commit"
-    r"|migrate the database|switch (?:to|back)\b|switch branch\w*|merge (?:the )?(?:branch|main|master"
-    r"|\w+/\w+))\b" + _NOT_NOTHING,
-    re.IGNORECASE,
-)
-"""Work that leaves files as they are, or that no change of files proves."""
-_PRODUCT = compile_lazily(
-    r"(?:write|create|make|generate|build|draft|give|prepare|convert|translate|i (?:want|need) an?"
-    r"|want an?)\b[^.?!\n]{0,40}?\b(?:summary|explanation"
-    r"|report|list|plan|overview|poem|haiku|story|joke|description|answer|e-?mail|letter|review|comparison"
-    r"|essay|reply|table of|mental model|diagram|sketch"
-    r"|release notes|commit message|pr description|proposal|analysis|estimate|sentence|paragraph|miles"
-    r"|text)\b",
-    re.IGNORECASE,
-)
-"""What is written as an answer, unless a file is named for it."""
-_NO_WORK = compile_lazily(
-    r"(?:move on|add up|write down|put (?:simply|differently|yourself)|set aside|turn (?:by|to)\b"
-    r"|update (?:me|us)\b|mark my|keep in mind"
-    r"|(?:use|run|make use of|put)\b[^.?!\n]{0,60}?\bto (?:find|explain|show|list|tell|look|search|check|see|count"
-    r"|describe|summari[sz]e|determine|analy[sz]e|answer|understand|explore|inspect|verify|compare)\b"
-    r"|use\b[^.?!\n]{0,30}\b(?:words|bullet points|sentences?|english|language|judge?ment)\b"
-    r"|mark\b[^.?!\n]{0,40}\b(?:where|which)\b|complete (?:this|the|my) (?:sentence|thought|phrase)"
-    r"|translate\s+(?:to|into)\b"
-    r"|(?:translate|convert)\s+(?:this|that|the)\s+(?:error|message|sentence|text|word|phrase|following|output)\b"
-    r"|return (?:only |just )?(?:an? |the )?(?:list|json|table|names?|yes|number|count|answer|result|files)\b)",
-    re.IGNORECASE,
-)
-"""What begins as work on files does, and asks for an answer, unless a file is named for it."""
-_BUILD = compile_lazily(
-    r"build (?:it|(?:the|this|our|my) (?:project|app\w*|package|image|binary|binaries|wheel|docs?|documentation"
-    r"|container|release|extension|library|site))?\s*(?:again|now|first|please)?$",
-    re.IGNORECASE,
-)
-"""A build leaves what git tracks as it is."""
 _OPENING = compile_lazily(
     r"(?:add|implement|write|create|build|introduce|refactor|rename|delete|remove|upgrade|update|migrate"
     r"|document"
@@ -189,7 +125,7 @@ _INQUIRY = compile_lazily(
     r"|find (?:the |all |any )?(?:definitions?|usages?|uses|references|callers|tests)|locate|diagnose"
     r"|analy[sz]e"
     r"|understand|suggest|propose|count|name|outline|compare|run (?:the |all |my |our )?(?:tests|suite"
-    r"|pytest)"
+    r"|pytest)(?! on (?:ci|every|each)\b)"
     r"|check (?:if|whether|that)|see (?:if|whether|why)|look up|search for"
     r"|i(?:'m| am) (?:wondering|trying to understand|curious|not sure|new here|lost|looking for)|i wonder"
     r"|i (?:do not|don't|dont|can't|cannot|can not|didn't) (?:understand|get|see|know|figure)"
@@ -365,13 +301,7 @@ def strip_courtesy(text: str) -> str:
 
 def _find_work(text: str) -> Kind | None:
     """Return the kind of work that a part of a sentence orders with its first word, None if it orders none."""
-    if _orders_at_start(text):
-        return None
-    if (_PRODUCT.match(text) or _NO_WORK.match(text)) and not find_paths(text):
-        return None
-    if _TASK.match(text) or _BUILD.match(text):
-        return "task"
-    return "change" if _CHANGE.match(text) else None
+    return None if _orders_at_start(text) else find_work(text)
 
 
 def _list_work(sentences: Sequence[_Sentence]) -> Iterator[Kind]:

@@ -74,7 +74,7 @@ GERMAN = Language(
     "füge ändere behebe benenne lösche nichts kannst könntest erkläre erklär zeige zeig schreib "
     "schreibe erstelle repariere reparier reparieren korrigiere korrigieren hinzu fehler datei "
     "dateien lass fass noch aber implementiere ersetze installiere entferne welchen dabei auch nie "
-    "niemals",
+    "niemals übersetze ins aus mein meine meinen committe checke führe starte sortiere",
     polite=r"(?:(?:bitte|mal|jetzt|dann|zuerst|erst|danach|anschließend|hallo|hi|ok|okay|so|du sollst"
     r"|wir müssen|ich möchte,? dass du"
     r"|ich will,? dass du|(?:kannst|könntest|würdest|kannst|magst) du(?: bitte| mal)*)\b[\s,]*)+",
@@ -150,7 +150,7 @@ FRENCH = Language(
     "où ne sans avec ajoute ajoutez ajouter corrige corrigez corriger répare réparez renomme "
     "renommez supprime supprimez modifie modifiez fais faites aucun aucune fichier fichiers explique "
     "expliquez écris écrivez crée créez peux pouvez dis seulement rien mets remplace fonction erreur "
-    "erreurs implémente installe",
+    "erreurs implémente installe mes ma mon mais commite commitez trie lance aux",
     polite=r"(?:(?:s'il (?:te|vous) pla[iî]t|stp|svp|bonjour|d'abord|ensuite|maintenant|alors|puis|merci de"
     r"|tu dois|il faut|je veux que tu"
     r"|je voudrais que tu|(?:peux|pourrais)-tu|(?:pouvez|pourriez)-vous|est-ce que tu peux|tu peux"
@@ -167,7 +167,7 @@ FRENCH = Language(
     r"|remplac(?:e|ez|er)|implément(?:e|ez|er)|déplac(?:e|ez|er)|met(?:s|tez|tre) à jour|refactoris\w+"
     r"|refactor\w*|tradui(?:s|re|sez)"
     r"|documente[rz]?|enlève[rz]?|retire[rz]?|fai(?:s|tes|re) (?:en sorte|que)|assure-toi|rends?"
-    r"|utilise[rz]?(?!\s+(?:git|grep|rg|des mots)\b)|insère[rz]?|optimise[rz]?"
+    r"|utilise[rz]?(?!\s+(?:git|grep|rg|des mots)\b)|insère[rz]?|optimise[rz]?|formate[rz]?"
     r"|extrai(?:s|re)|simplifie[rz]?|adapte[rz]?|étends|fai(?:s|tes|re) (?:retourner|renvoyer))\b",
     task=r"^(?:commit\w*|pousse[rz]?|install(?:e|ez|er)|lance[rz]?|exécute[rz]?|déploie|fai(?:s|tes"
     r"|re) (?:un )?commit)\b",
@@ -177,7 +177,8 @@ FRENCH = Language(
     product=r"\b(?:résumé|liste|explication|rapport|plan|poème|description|aperçu|réponse)\b",
     texts=r"\b(?:faute de frappe|fautes|orthographe|formatage|documentation|commentaires?|readme|changelog"
     r"|conflits?|style)\b",
-    ban=r"\b(?:ne|n')\s*(?:\w+ )?(?:changez?|modifiez?|touchez?|éditez?|corrigez?|écri(?:s|vez)"
+    ban=r"(?:(?<![a-zé)] )|(?<=mais )|(?<=\bet )|(?<=surtout )|(?<=pla[iî]t )|(?<=stp )|(?<=svp ))\b"
+    r"(?:ne|n')\s*(?:\w+ )?(?:changez?|modifiez?|touchez?|éditez?|corrigez?|écri(?:s|vez)"
     r"|réparez?)\b(?:\s+(?:pas|rien|jamais|plus))?(?:\s+à\b)?"
     r"|\bne (?:pas|rien|jamais)(?: rien)? (?:changer|modifier|toucher|éditer|corriger|écrire"
     r"|réparer)(?:\s+à\b)?"
@@ -203,7 +204,7 @@ SPANISH = Language(
     "agrega arregla corrige renombra elimina borra cambia cambies modifiques toques edites haz "
     "puedes podrías explica explícame dime muestra muéstrame archivo archivos fichero ficheros nada "
     "ningún prueba pruebas función solo sólo crea escribe falla fallan código reemplaza del "
-    "implementa instala pero",
+    "implementa instala pero mis mi confirma ordena ejecuta lee",
     polite=r"(?:[¿¡]?\s*(?:por favor|hola|primero|luego|ahora|después|entonces|debes|tienes que|hay que"
     r"|quiero que|necesito que|me gustaría que"
     r"|(?:puedes|podrías|puede|podría)(?: tú)?|te pido que)\b[\s,]*)+",
@@ -223,8 +224,8 @@ SPANISH = Language(
     r"|actualiz(?:a|ar)|refactoriz(?:a|ar)|traduc(?:e|ir)|documenta|quita|haz que"
     r"|(?:usa|utiliza)(?!\s+(?:git|grep|rg|palabras)\b)|inserta"
     r"|optimiza|extrae|simplifica|adapta"
-    r"|pon|convierte|asegúrate)\b",
-    task=r"^(?:haz (?:un )?commit|commit\w*|confirma los cambios|sube|instala|ejecuta|corre|lanza"
+    r"|pon|formatea|convierte|asegúrate)\b",
+    task=r"^(?:ha(?:z|cer) (?:un )?commit|commit\w*|confirma los cambios|sube|instala|ejecuta|corre|lanza"
     r"|despliega)\b",
     passing=r"\b(?:haz|haga|hacer|logra|consigue|asegúrate|para)\b.*\bque\b.*\b(?:tests?|test_\w+|pruebas?"
     r"|suite)\b.*\bpas\w+"
@@ -250,7 +251,7 @@ SPANISH = Language(
 )
 
 _ZH_CHANGE = (
-    r"(?:添加|新增|增加|加上|加入|加(?:一|个|几|些)|创建|新建|编写|写(?:一个|个|一些|入)|实现|重构|重命名"
+    r"(?:添加|新增|增加|加上|加入|加(?:一|个|几|些)|创建|新建|编写|写(?:一个|个|一些|入)|实现|重构|格式化|重命名"
     r"|改名|删除|移除|删掉|去掉|更新|修改|更改|改成|改为|改动"
     r"|替换|移动|优化|升级|翻译|补充|拆分|合并|引入|封装|支持)"
 )
@@ -277,7 +278,7 @@ CHINESE = Language(
     change=rf"^{_ZH_POLITE}(?:(?:把|将|给|在|为|对|从).{{1,60}})?{_ZH_CHANGE}(?!后|了|的|时|失败|完)"
     rf"|^{_ZH_POLITE}(?:让|使|令).{{1,40}}(?:返回|抛出|支持|变成)"
     r"|^(?:把|将).{1,60}(?:改|换|移|设|变|放)",
-    task=rf"^{_ZH_POLITE}(?:提交|推送|安装|运行|执行|部署|发布)",
+    task=rf"^{_ZH_POLITE}(?:(?:把|将).{{1,30}}?(?=提交|推送))?(?:提交(?!后|了|的)|推送|安装|运行|执行|部署|发布)",
     passing=r"(?:让|使|确保|保证|直到).*(?:测试|用例|test\w*).*(?:通过|变绿|成功)",
     product=r"(?:总结|摘要|列表|清单|报告|计划|说明|解释|诗|概述|方案)",
     texts=r"(?:错别字|拼写|格式|文档|注释|冲突|README)",
@@ -309,7 +310,7 @@ JAPANESE = Language(
     request=r"(?:くれますか|くれませんか|もらえますか|もらえませんか|いただけますか|いただけませんか"
     r"|できますか|頂けますか)$",
     repair=rf"(?:修正|修復|直|修理|解決|デバッグ|治).{{0,6}}?{_JA_END}",
-    change=rf"(?:追加|作成|実装|変更|削除|リネーム|改名|書き換え|書き直|更新|置き換え|置換|移動"
+    change=rf"(?:追加|作成|実装|整形|変更|削除|リネーム|改名|書き換え|書き直|更新|置き換え|置換|移動"
     rf"|リファクタ\w*|最適化|翻訳|書|作|消|加|変|分割|抽出|導入|名前.*変え"
     rf"|返すように|返るように|対応|整理).{{0,8}}?{_JA_END}|(?:返す|なる|投げる)ように.{{0,6}}$",
     task=rf"(?:コミット|プッシュ|インストール|実行|デプロイ|走らせ).{{0,4}}?{_JA_END}",

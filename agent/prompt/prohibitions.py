@@ -19,8 +19,8 @@ _VERB = (
     r"|a )?(?:\w+ )?(?:change|edit|modification|fix)))"
 )
 _NEVER = (
-    r"(?:please )?(?:do not|don't|dont|do n't|never|(?:you )?(?:must|should|may|can|shall)(?:n't| not)"
-    r"|you cannot|cannot|refrain from|avoid|stop"
+    r"(?:please )?(?:do not|don't|dont|do n't|never|(?:you )?(?:must|should|may|shall)(?:n't| not)"
+    r"|you (?:cannot|can't|can not)|refrain from|avoid|stop"
     r"|(?:you are |you're )?not (?:allowed|permitted) to|without(?: ever)?|not|no need to)"
 )
 _ENGLISH = Language(
@@ -43,8 +43,9 @@ _ENGLISH = Language(
     rf"|(?P<passive2>\b(?:must|should|may|shall|can)(?: not|n't|not) be {_VERB})"
     r"|\b(?:change|modify|edit|touch|write|fix|alter) nothing\b|\bnothing (?:is to|should|must"
     r"|may) be (?:changed|edited|touched|modified)\b"
-    r"|^(?:with |make |making )?(?:no|not any|zero) (?:code |file |source )?(?:changes?|edits?"
+    r"|^(?:please )?(?:with |make |making )?(?:no|not any|zero) (?:code |file |source )?(?:changes?|edits?"
     r"|modifications?|writes?|fix(?:es)?|repairs?)\b"
+    r"|^i (?:do not|don't|dont) want (?:any |you to make (?:any )?)?(?:code |file )?(?:changes|edits|modifications)\b"
     r"|^read[- ]only(?: mode)?(?: please)?$|^(?:do |as |this is )?(?:an? )?dry[- ]run(?: only)?(?: please)?$"
     r"|(?P<mere>^(?:just|only|simply|merely) (?:explain|tell (?:me|us)|describe|answer|asking|looking"
     r"|curious)\b)"
@@ -79,6 +80,12 @@ _ONLY = compile_lazily(
     r"|in)\b(?=[^.;?!\n]{1,40}\bonly\b)",
     re.IGNORECASE,
 )
+_HAPPENS = compile_lazily(
+    r"\b(?:exits|closes|quits|ends|crashe[sd]|returns|finishes|continues|starts|restarts|logs out|dies|leaves"
+    r"|(?:is|are|was|were|gets|got|being) \w+)\s*$",
+    re.IGNORECASE,
+)
+"""Before "without": it tells what happens, as in "the editor exits without saving changes"."""
 _SENTENCE = compile_lazily(r"(?:[^.!?;\n。！？；]|[.!?;](?=\S))+")
 _ABOUT_TESTS = compile_lazily(
     r"(?:^|(?<=[.!?]\s)|\n|[;:,]\s)\s*(?:all |both )?(?:the |my |our |its |these |those )?(?:\w+ )?tests?"
@@ -139,7 +146,7 @@ def _list_banned(text: str) -> Iterator[str | list[str]]:
 def _classify_object(clause: str, language: Language, before: str) -> Iterator[str | list[str]]:
     """Yield what the first ban of a clause is of."""
     match = language.search("ban", clause)
-    if match is None:
+    if match is None or (_HAPPENS.search(clause[: match.start()]) and match.group().startswith("without")):
         return
     target = _find_target(clause, match, language)
     if language.search("rest", target):

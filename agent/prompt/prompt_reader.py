@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from agent.prompt.prompt_intent import PromptIntent, merge_intents
+from agent.prompt.prompt_intent import Kind, PromptIntent, merge_intents
 
 
 @lru_cache(maxsize=64)
@@ -19,13 +19,13 @@ def read_intent(prompt: str) -> PromptIntent:
     from agent.prompt.languages import choose_language
     from agent.prompt.orders import classify_foreign_text
     from agent.prompt.prohibitions import read_prohibitions
-    from agent.prompt.prompt_text import remove_citations, remove_quoted_text
+    from agent.prompt.prompt_text import remove_citations, remove_quoted_text, simplify_text
     from agent.prompt.restoration_wishes import asks_for_restoration
     from agent.prompt.scope import list_changed_paths
     from agent.prompt.test_runs import asks_for_test_run
     from agent.prompt.test_wishes import asks_for_changed_tests
 
-    text = remove_quoted_text(prompt).strip()
+    text = simplify_text(remove_quoted_text(prompt)).strip()
     bans = read_prohibitions(text)
     said = remove_citations(text)
     language = choose_language(said)
@@ -35,18 +35,25 @@ def read_intent(prompt: str) -> PromptIntent:
         found = classify_english_text(said, text, forbids_edits=bans.everything)
     else:
         found = classify_foreign_text(said, language)
-    no_commit = forbids_commit(text)
+    no_commit = forbids_commit(said)
+    wants_commit = not no_commit and asks_for_commit(said)
+    runs_tests = asks_for_test_run(said)
     changes_tests = asks_for_changed_tests(text)
+    kind: Kind = "answer" if bans.everything and found.kind not in ("change", "task") else found.kind
+    if wants_commit and kind == "unclear":
+        kind = "task"
+    elif runs_tests and kind in ("unclear", "task") and not wants_commit:
+        kind = "answer"
     return PromptIntent(
-        kind="answer" if bans.everything and found.kind != "change" else found.kind,
+        kind=kind,
         orders_repair=found.orders_repair,
         wants_passing_tests=found.wants_passing_tests and not bans.everything,
         wants_changed_tests=changes_tests,
         wants_restoration=asks_for_restoration(text),
-        wants_test_run=asks_for_test_run(said),
-        wants_commit=not no_commit and asks_for_commit(text),
+        wants_test_run=runs_tests,
+        wants_commit=wants_commit,
         forbids_commit=no_commit,
-        forbids_edits=bans.everything and found.kind != "change",
+        forbids_edits=bans.everything and kind != "change",
         spares_tests=bans.tests and not changes_tests,
         forbidden_paths=bans.paths,
         only_paths=bans.only,

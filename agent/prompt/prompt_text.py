@@ -13,10 +13,30 @@ _MATERIAL = compile_lazily(
 )
 """Code blocks and quoted output: material, not part of the request."""
 
-_CITED = compile_lazily(r"[\"“”„«»「『][^\"“”„«»「」『』\n]*[\"“”«»」』]|(?<!\w)'[^'\n]+'(?!\w)")
+_INDENTED = compile_lazily(r"(?<=\n)[ \t]*\n(?:(?: {4}|\t)[^\n]*(?:\n|\Z))+")
+"""A block of code after an empty line, where the text before it is not indented, nor an item of a list."""
+_LIST_ITEM = compile_lazily(r"\s*(?:[-*+•]|\d+[.)])\s")
+
+_CALL = compile_lazily(r"(?<=\w)\([^()\n]*\)(?!\s*:)")
+_GIT_COMMIT = compile_lazily(r"`(git commit[^`\n]*)`")
+_AFFIRMATION = compile_lazily(
+    r"\b(?:(?:do not|don't|dont|never)\s+(?:forget|fail|hesitate|omit|neglect)\s+to"
+    r"|be sure to|make sure (?:that )?(?:you|to)(?= commit)|remember to"
+    r"|(?:und )?vergiss (?:bitte )?nicht(?:,| es)?|(?:und )?denk daran,?"
+    r"|n'oublie[sz]? (?:pas|surtout pas) (?:de |d')|no (?:te )?olvides (?:de )?)\s*"
+    r"|(?:千万)?(?:别|不要|请勿|勿)忘(?:了|记)?",
+    re.IGNORECASE,
+)
+_UNFORGOTTEN = compile_lazily(r"(?:する(?:の)?)?(?:を|も|のも)忘れ(?:ないで|ずに|ないように|るな)")
+
+_CITED = compile_lazily(
+    r"`(?!git )[^`\s\n]+\s[^`\n]*`|[\"“”„«»「『][^\"“”„«»「」『』\n]*[\"“”«»」』]|(?<!\w)'[^'\n]+'(?!\w)"
+)
+
+_APOSTROPHES = {0x2018: "'", 0x2019: "'"}
 
 _CLAUSE_END = compile_lazily(
-    r"[.!?;:](?=\s|$)|[\n,()—–。！？；，、：]|\s-+\s"
+    r"[.!?;:](?=\s|$)|[\n,—–。！？；，、：]|\((?!\))|(?<!\()\)|\s-+\s"
     r"|\b(?:and|then|but|also|und|aber|dann|et|mais|puis|pero|luego|(?<!\w)y)\b",
     re.IGNORECASE,
 )
@@ -75,7 +95,26 @@ _NO_FOLDERS = frozenset(
 
 def remove_quoted_text(prompt: str) -> str:
     """Return a prompt without texts of others, code blocks and quoted output, which are no part of the request."""
-    return _MATERIAL.sub("\n", remove_foreign_text(prompt)).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    own = _remove_indented_code(_MATERIAL.sub("\n", remove_foreign_text(prompt)))
+    return own.translate(_APOSTROPHES)
+
+
+def simplify_text(text: str) -> str:
+    """Return a text whose calls have no arguments, and in which "don't forget to" do something orders it."""
+    text = _GIT_COMMIT.sub(r"\1", _CALL.sub("()", text))
+    return _UNFORGOTTEN.sub("して", _AFFIRMATION.sub(", ", text))
+
+
+def _remove_indented_code(text: str) -> str:
+    if text[:1].isspace() or "\n" not in text:
+        return text
+    parts, place = [], 0
+    for match in _INDENTED.finditer(text):
+        before = text[: match.start()].rstrip().rpartition("\n\n")[2]
+        if not _LIST_ITEM.match(before) and not _LIST_ITEM.match(match.group().strip()):
+            parts.append(text[place : match.start()])
+            place = match.end()
+    return "\n".join([*parts, text[place:]])
 
 
 def remove_citations(text: str) -> str:
