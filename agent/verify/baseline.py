@@ -42,6 +42,8 @@ class Baseline:
     workspace: Workspace
     get_snapshots: Callable[[], Snapshotter | None]
     _tree: str = ""
+    _newest: str = ""
+    _has_written: bool = False
     _originals: dict[str, tuple[bytes | None, int | None]] = field(default_factory=dict)
     _has_lost: bool = False
     _seen: set[FailureSignature] = field(default_factory=set)
@@ -51,7 +53,7 @@ class Baseline:
     def begin_turn(self) -> None:
         """Remember the uncommitted changes of earlier turns."""
         changes = self.workspace.changes
-        self._tree = ""
+        self._tree, self._has_written = "", False
         self._originals = {
             path: (content, changes.original_modes.get(path)) for path, content in changes.originals.items()
         }
@@ -61,9 +63,16 @@ class Baseline:
         self._collected = None
 
     def track_event(self, event: Event) -> None:
-        """Process an event of the turn: its first snapshot is the state before the turn."""
-        if isinstance(event, SnapshotEvent) and event.when == "before" and not self._tree:
-            self._tree = event.tree
+        """Process an event of the turn: the snapshot before its first write is the state before the turn.
+
+        One that equals the newest snapshot, of an earlier turn or of a check between turns, was not recorded again.
+        """
+        if not isinstance(event, SnapshotEvent):
+            return
+        if not self._has_written:
+            self._tree = event.tree if event.when == "before" else self._newest
+            self._has_written = True
+        self._newest = event.tree
 
     async def find_old_failures(self, report: Mapping[str, Any], first: Mapping[str, Any] | None) -> set[str]:
         """Return the ids of failing tests of which each failure was there before the turn.
@@ -160,7 +169,7 @@ class Baseline:
 
     def _collect_states(self) -> dict[str, tuple[bytes | None, int | None]] | None:
         """Return (content, mode) before the turn of each file that differs now; None if one was not kept."""
-        if self._has_lost:
+        if self._has_lost or (self._has_written and not self._tree):
             return None
         states: dict[str, tuple[bytes | None, int | None]] = {}
         snapshots = self.get_snapshots()

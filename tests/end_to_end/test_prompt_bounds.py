@@ -184,7 +184,10 @@ def test_a_change_that_was_not_made_is_not_achieved(
         ("the tests are failing", [{"text": "Shall I mend f?"}]),
         ("look at a.py", [{"text": "I looked: it is fine."}]),
         ("write me a haiku about f", [{"text": "f returns a one"}]),
-        ("run the tests", [{"calls": [call("shell", command="python3 -m pytest -q")]}, {"text": "One fails."}]),
+        (
+            "run the tests",
+            [{"calls": [call("shell", command="python3 -m pytest -q")]}, {"text": "One fails."}],
+        ),
         ("add a function f", [{"calls": [call("read", path="a.py")]}, {"text": "a.py has f already."}]),
         (
             "delete the build folder",
