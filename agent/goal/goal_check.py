@@ -7,9 +7,11 @@ import os
 import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.events import Event
+from agent.goal.check_sources import CheckSources
 from agent.verify.suite_evidence import read_current_content
 from agent.verify.suite_verifier import RunAction
 from agent.verify.verdict import Claim, Verdict, VerdictOutcome
@@ -83,6 +85,7 @@ class ChangedFiles:
 class CommandCheck:
     """The person's command exits with 0. As a verifier it judges each turn before anything is committed.
 
+    sources: files by which it judges
     is_wanted: whether the goal is still worked on; last: the result of this turn, None before its end
     runs_before: it can be run before the first turn, so that the first progress is seen
     """
@@ -91,6 +94,7 @@ class CommandCheck:
     workspace: Workspace
     run_action: RunAction
     files: ChangedFiles
+    sources: CheckSources
     is_wanted: Callable[[], bool] = lambda: True
     name: str = "goal"
     withholds_commit: bool = True
@@ -114,11 +118,21 @@ class CommandCheck:
 
     async def run(self) -> CheckResult:
         """Run the command as an action of the session, under its policy and in its sandbox."""
+        self.sources.remember()
         before, tree = self.files.read_contents(), self.files.compute_hash()
         made = await self.run_action("shell", {"command": self.command, "timeout": MAX_TIMEOUT})
         self.files.ignore_writes(before)
         self.last = _read_result(made, self.workspace, tree)
+        if self.last.outcome == "pass" and (told := await self.sources.find_failure()):
+            detail = f"{self.last.detail}, but {told}"
+            self.last = replace(self.last, outcome="fail", detail=detail, output=_PUT_BACK)
         return self.last
+
+
+_PUT_BACK = (
+    "What the check judges by is the user's: put these files back and do the work. If it cannot pass without"
+    " a change of them, say so."
+)
 
 
 @dataclass(slots=True, kw_only=True)

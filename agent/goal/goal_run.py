@@ -11,6 +11,7 @@ from typing import Any
 from agent.budget.limits import Limit, MaxCost, MaxTime, find_stop_reason
 from agent.events import ChildEvent, End, Event, GoalEvent, MessageEvent, RequirementsEvent, SideCall
 from agent.exit_codes import Exit
+from agent.goal.check_sources import CheckSources
 from agent.goal.goal_check import ChangedFiles, CheckResult, CommandCheck, RequirementsCheck
 from agent.goal.goal_state import MAX_TURNS, GoalState, find_active_goal
 from agent.session.usage_report import UsageReport
@@ -95,6 +96,7 @@ class GoalRun:
                 workspace=self.runtime.workspace,
                 run_action=self.runtime.run_harness_action,
                 files=files,
+                sources=CheckSources(self.runtime.workspace, start.check, start.text),
                 is_wanted=lambda: find_active_goal(session) is not None,
             )
         else:

@@ -38,6 +38,7 @@ class SuiteVerifier:
     verification: result of the last check, as it is logged
     last_output: text of the newest observation
     has_chosen_tests: a person chose a change as a whole in this turn, so that other tests may run than before it
+    _has_lost_tests: changes that are not committed leave tests out, also those of an earlier turn
     """
 
     workspace: Workspace
@@ -53,6 +54,7 @@ class SuiteVerifier:
     has_chosen_tests: bool = False
     _suite_was_run: bool = False
     _has_advised: bool = False
+    _has_lost_tests: bool = False
 
     def __post_init__(self) -> None:
         self.verification = _make_unneeded()
@@ -163,7 +165,10 @@ class SuiteVerifier:
         known = self.evidence.before_turn or {}
         if known.get("counted", True) and known.get("passed_tests"):
             return []  # it was compared by name already
-        if not self.weakened_tests.may_have_left_out_tests(has_skipped=bool(report.get("skipped"))):
+        if not (
+            self._has_lost_tests
+            or self.weakened_tests.may_have_left_out_tests(has_skipped=bool(report.get("skipped")))
+        ):
             return []
         collected = await baseline.list_tests()
         if collected is None:
@@ -180,7 +185,9 @@ class SuiteVerifier:
         in_doubt = collected.list_skipped(skipped)
         if in_doubt and len(in_doubt) <= MOST_RERUN:
             lost += await baseline.find_run_tests(in_doubt)
-        return [each for each in lost if not self.weakened_tests.is_removed_by_request(each)]
+        lost = [each for each in lost if not self.weakened_tests.is_removed_by_request(each)]
+        self._has_lost_tests = bool(lost)
+        return lost
 
     def _should_make_tests_pass(self, prompt: str) -> bool:
         """Return whether the prompt wants failing tests to pass. After a denial, nothing more is tried."""

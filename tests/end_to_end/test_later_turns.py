@@ -80,3 +80,31 @@ def test_a_goal_is_not_reached_by_a_check_of_fewer_tests(repo: Repo, change: dic
     assert "goal not reached" in result.err, result.err
     assert result.code != 0
     assert repo.git("log", "-1", "--format=%s") == "Break f\n"
+
+
+def test_tests_that_an_earlier_turn_left_out_are_missed_until_they_run(repo: Repo) -> None:
+    """Also where the later prompt asks for nothing: what was not done must not be committed as done."""
+    turns = [
+        NARROW,
+        *[SAYS_DONE] * 3,
+        SAYS_DONE,
+        {"calls": [call("shell", command="rm pytest.ini")]},
+        SAYS_DONE,
+    ]
+    prompts = ["improve a.py", "thanks", "remove pytest.ini"]
+    result = run(
+        *(
+            "run",
+            "--input",
+            "stream-json",
+            "--output",
+            "stream-json",
+            "--model",
+            script(repo.root.parent, turns),
+        ),
+        cwd=repo.root,
+        stdin="".join(f"{json.dumps({'kind': 'prompt', 'text': each})}\n" for each in prompts),
+    )
+    ends = [each for each in result.events if each["kind"] == "end"]
+    assert [each["outcome"] for each in ends][:2] == ["not-achieved", "not-achieved"], result.out
+    assert repo.git("log", "--format=%s") == "Start\n"
