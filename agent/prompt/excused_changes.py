@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from agent.prompt.prohibitions import remove_bans
 from agent.prompt.prompt_reader import read_intent
+from agent.prompt.prompt_text import remove_citations, remove_quoted_text, says
 from sandbox.lazy_pattern import compile_lazily
 from tools.lint.gaming.file_changes import Request
 
 _REMOVAL = compile_lazily(
-    r"(?<!not )(?<!n't )(?<!never )\b(?:remov|delet|drop|deprecat|revert|replac|mov|merg|consolidat|clean|refactor"
-    r"|simplif|rewrit|migrat|convert|split|extract|inlin|reorgani[sz]|restructur|get rid|strip|prun|unif)\w*",
+    r"\b(?:remov|delet|drop|deprecat|revert|replac|mov|merg|consolidat|clean|refactor"
+    r"|simplif|rewrit|migrat|convert|split|extract|inlin|reorgani[sz]|restructur|get rid|strip|prun|unif)\w*"
+    r"|\b(?:lösch|entfern|ersetz|verschieb|vereinfach|refaktor|umbau)\w*(?![^.,;!?\n]*\b(?:nicht|nichts|keine?)\b)|\b(?:supprim|retir|enlèv|remplac|déplac|simplifi)\w*"
+    r"|\b(?:elimin|borr|quit|reemplaz|sustitu|muev|simplific|refactoriz)\w*"
+    r"|删除|移除|删掉|去掉|替换|移动|重构|简化|合并|拆分|削除|置き換え|置換|移動|リファクタ|書き換え|消し",
     re.IGNORECASE,
 )
 
@@ -52,7 +57,8 @@ _TOPICS: dict[str, re.Pattern[str]] = {
 
 def read_request(prompts: Sequence[str]) -> Request:
     """Return what the prompts of a turn ask for."""
-    text = "\n".join(prompts)
+    text = "\n".join(remove_citations(remove_quoted_text(each)) for each in prompts)
+    allowed = remove_bans(text)
     intents = [read_intent(each) for each in prompts]
     passing = any(each.wants_passing_tests for each in intents)
     repair = any(each.kind == "repair" for each in intents)
@@ -61,6 +67,6 @@ def read_request(prompts: Sequence[str]) -> Request:
         about_tests=bool(_ABOUT_TESTS.search(text)) and not passing and not repair,
         passing=passing,
         repair=repair,
-        removal=bool(_REMOVAL.search(text)),
-        topics=frozenset(name for name, pattern in _TOPICS.items() if pattern.search(text)),
+        removal=says(allowed, _REMOVAL),
+        topics=frozenset(name for name, pattern in _TOPICS.items() if says(allowed, pattern)),
     )

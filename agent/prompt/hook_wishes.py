@@ -15,7 +15,6 @@ def asks_to_skip_hooks(text: str) -> bool:
     """Return whether a person wants commits to go past the hooks."""
     if not _SKIPS_HOOKS.search(text):
         return False
-    from agent.prompt.prompt_text import is_negated, remove_quoted_text  # its patterns: not at the start
+    from agent.prompt.prompt_text import remove_quoted_text, says  # its patterns: not at the start
 
-    own = remove_quoted_text(text)
-    return any(not is_negated(own, match.start()) for match in _SKIPS_HOOKS.finditer(own))
+    return says(remove_quoted_text(text), _SKIPS_HOOKS)

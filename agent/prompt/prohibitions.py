@@ -97,6 +97,7 @@ _ABOUT_TESTS = compile_lazily(
 """Before a pronoun that stands for the tests: "the tests have to pass; leave them as they are" forbids nothing but
 changed tests."""
 _OF_CODE = compile_lazily(r"\bcode\b|\b\w+\.[a-z]\w*", re.IGNORECASE)
+_ORDER = compile_lazily(rf"(?:please\s+)?{_VERB}\b", re.IGNORECASE)
 _PRONOUN = compile_lazily(r"\b(?:it|them)\b", re.IGNORECASE)
 
 
@@ -126,6 +127,20 @@ def read_prohibitions(text: str) -> Prohibitions:
     return Prohibitions(everything=everything and not only, tests=tests, paths=forbidden, only=only)
 
 
+def remove_bans(text: str) -> str:
+    """Return a text without what it forbids to change: clauses end at their bans; a Japanese one is left out."""
+    languages = (_ENGLISH, *list_languages(text))
+    kept, start, place = [], 0, 0
+    for clause in split_clauses(text):
+        start = max(text.find(clause, start), start)
+        found = next(((each, ban) for each in languages if (ban := each.search("ban", clause))), None)
+        if found is not None:
+            ends = start + (0 if found[0].name == "Japanese" else found[1].start())
+            kept.append(text[place:ends])
+            place = start + len(clause)
+    return ".".join([*kept, text[place:]])
+
+
 def _list_banned(text: str) -> Iterator[str | list[str]]:
     """Yield what each ban is of: "everything", "tests", or paths; nothing for a part of the work, such as a name."""
     last: Language | None = None
@@ -137,10 +152,16 @@ def _list_banned(text: str) -> Iterator[str | list[str]]:
         language = next((each for each in languages if each.search("ban", clause)), None)
         if language is not None:
             yield from _classify_object(clause, language, before)
-        elif last is not None and (named := find_paths(clause)) and not _find_rest(clause, last):
+        elif last is not None and (named := find_paths(clause)) and _names_only(clause, last):
             yield named  # "do not touch a.py, b.py and c.py"
             language = last
         last = language if find_paths(clause) else None
+
+
+def _names_only(clause: str, language: Language) -> bool:
+    """Return whether a clause after a ban goes on with its files, and orders nothing: not "change b.py"."""
+    orders = language.search("change", clause) if language.change else _ORDER.match(clause)
+    return orders is None and not _find_rest(clause, language)
 
 
 def _classify_object(clause: str, language: Language, before: str) -> Iterator[str | list[str]]:

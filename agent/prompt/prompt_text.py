@@ -37,7 +37,7 @@ _APOSTROPHES = {0x2018: "'", 0x2019: "'"}
 
 _CLAUSE_END = compile_lazily(
     r"[.!?;:](?=\s|$)|[\n,—–。！？；，、：]|\((?!\))|(?<!\()\)|\s-+\s"
-    r"|\b(?:and|then|but|also|und|aber|dann|et|mais|puis|pero|luego|(?<!\w)y)\b",
+    r"|\b(?:and|then|but|also|und|aber|dann|et|mais|puis|pero|luego|(?<!\S)y(?!\S))\b",
     re.IGNORECASE,
 )
 
@@ -140,6 +140,11 @@ def split_clauses(text: str) -> Iterator[str]:
 def is_negated(text: str, place: int) -> bool:
     """Return whether the word at a place of a text is negated right before it, as in "without ever undoing"."""
     return bool(_NEGATION.search(text[max(0, place - _LONGEST_NEGATION) : place]))
+
+
+def says(text: str, pattern: re.Pattern[str]) -> bool:
+    """Return whether a text says what a pattern describes, anywhere, and not in the negative."""
+    return any(not is_negated(text, match.start()) for match in pattern.finditer(text))
 
 
 def find_paths(text: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agent.prompt.prompt_text import is_negated, split_clauses
+from agent.prompt.prompt_text import says, split_clauses
 from agent.prompt.proposal_answers import accepts_proposal
 from sandbox.lazy_pattern import compile_lazily
 
@@ -19,8 +19,4 @@ _TAKES_BACK = compile_lazily(
 
 def asks_for_restoration(text: str) -> bool:
     """Return whether a text, without its quotations, wants something taken back; in doubt it is taken at its word."""
-    return accepts_proposal(text) or any(
-        not is_negated(clause, match.start())
-        for clause in split_clauses(text)
-        for match in _TAKES_BACK.finditer(clause)
-    )
+    return accepts_proposal(text) or any(says(clause, _TAKES_BACK) for clause in split_clauses(text))
