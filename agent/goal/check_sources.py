@@ -17,7 +17,8 @@ from sandbox.lazy_pattern import compile_lazily
 from sandbox.process.command import Command
 from tools.core.text import join_names
 from tools.core.workspace import Workspace
-from tools.shell.shell_tool import MAX_TIMEOUT, shell_environment
+from tools.shell.environment import shell_environment
+from tools.shell.shell_tool import MAX_TIMEOUT
 
 _DEFINES: Mapping[str, tuple[str, ...]] = {
     "make": ("GNUmakefile", "makefile", "Makefile"),
