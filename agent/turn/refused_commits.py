@@ -1,12 +1,18 @@
-"""Commits of a turn that were due, or that the model tried, and that were not made: what the end of the turn says."""
+"""Commits of a turn beside those that the session made: refused ones, and those of a command, a person or a child."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from agent.turn.turn_verdict import TurnFacts
 from agent.verify.suite_evidence import list_modified_files
+from sandbox.errors import UserError
+from sandbox.fs.repository import find_root, read_head_commit
 from sandbox.lazy_dataclass import dataclass
+from tools.core.action import ToolFailure
 from tools.core.workspace import Workspace
 
 _AFTER_HOOK = "Fix what the hook reports. When you are done, your changes are committed again."
@@ -46,3 +52,56 @@ class RefusedCommits:
             return ""
         self._has_advised = True
         return f"Your changes could not be committed: {self.reason}\n{_AFTER_HOOK}"
+
+
+@dataclass(slots=True)
+class OtherCommits:
+    """Whether HEAD has moved to a new commit since the start of a turn, and what is left to commit."""
+
+    workspace: Workspace
+    _head: str = ""
+    _began: float = 0.0
+
+    def begin_turn(self, now: float) -> None:
+        """Remember the last commit."""
+        self._head, self._began = self._read_head(), now
+
+    def has_new_commit(self) -> bool:
+        """Return whether the last commit is another one, and made since: not one that was only checked out."""
+        root, head = find_root(self.workspace.root), self._read_head()
+        if root is None or not head or head == self._head:
+            return False
+        from tools.git.broker import Broker
+
+        made = Broker(root, self.workspace.trusts).run("log", "-1", "--format=%ct", head).stdout
+        return int(made or b"0") >= int(self._began)
+
+    async def has_uncommitted_work(self, facts: TurnFacts) -> bool:
+        """Return whether anything differs from the last commit; new files alone count unless the model looked at them
+        and found nothing to commit."""
+        from tools.git.status import read_status
+
+        if find_root(self.workspace.root) is None:
+            return False
+        try:
+            found = await read_status(self.workspace.root, self.workspace.trusts)
+        except (ToolFailure, UserError):  # git cannot read the repository: it says so elsewhere
+            return False
+        known = bool(found.staged or found.unstaged or found.unmerged)
+        return known or (bool(found.untracked) and not (facts.looked and facts.says_needless))
+
+    async def add_to(self, facts: TurnFacts) -> TurnFacts:
+        """Return the facts of a turn that was to commit and whose session has made no commit."""
+        if not facts.intent.wants_commit or facts.commit != "none":
+            return facts
+        try:
+            is_made = await asyncio.to_thread(self.has_new_commit)
+        except (ToolFailure, UserError):
+            is_made = False
+        if is_made:
+            return replace(facts, commit="made")
+        return replace(facts, uncommitted=await self.has_uncommitted_work(facts))
+
+    def _read_head(self) -> str:
+        root = find_root(self.workspace.root)
+        return read_head_commit(root) if root is not None else ""

@@ -24,8 +24,7 @@ from agent.prompt.prompt_intent import PromptIntent
 from agent.rules.named_rule import NamedRule
 from agent.session.log import Session
 from agent.turn.auto_commit import Committer
-from agent.turn.other_commits import OtherCommits
-from agent.turn.refused_commits import RefusedCommits
+from agent.turn.refused_commits import OtherCommits, RefusedCommits
 from agent.turn.turn_verdict import (
     Claimed,
     TurnFacts,
