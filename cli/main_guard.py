@@ -24,16 +24,23 @@ def run_guarded(run: Callable[[], object]) -> None:
         silence_stream(sys.stdout)
     except SystemExit as end:
         if not isinstance(end.__context__, BrokenPipeError):
-            if "sandbox.process.bounded_end" in sys.modules:
-                from sandbox.process.bounded_end import exit_past_leftovers
-
-                exit_past_leftovers(end.code)
+            _exit_past_leftovers(end.code)
             raise
         silence_stream(sys.stdout)  # typer's conversion of a BrokenPipeError
     except Exception as error:
         if isinstance(error, OSError):
             silence_stream(sys.stdout)  # its buffer would fail once more at exit
-        sys.exit(report_error(error))
+        code = report_error(error)
+        _exit_past_leftovers(code)
+        sys.exit(code)
+
+
+def _exit_past_leftovers(code: object) -> None:
+    """End at once if a loop left threads at work; only commands with a loop have loaded what knows."""
+    if "sandbox.process.bounded_end" in sys.modules:
+        from sandbox.process.bounded_end import exit_past_leftovers
+
+        exit_past_leftovers(code)
 
 
 def _find_config_folder() -> Path:

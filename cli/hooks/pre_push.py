@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from cli.hooks.contract import FOUND, LATE, OK, get_hook_folder
 from cli.own_command import find_own_command
 from sandbox.helpers.git_runner import strip_git_variables
+from sandbox.process.bounded_end import run_loop
 from tools.git.git_process import Git, GitFailed
 from tools.git.worktrees import Worktree, temporary_worktree
 
@@ -128,7 +128,7 @@ def _run_tests(root: Path, tests: Sequence[str]) -> TestReport:
             settings=replace(settings.tools, tests=limited),
             folders=ToolFolders(cache=own),
         )
-        return asyncio.run(run(at, tests))
+        return run_loop(run(at, tests))
 
 
 def _attempt_repair(git: Git, place: Worktree, model: str) -> None:

@@ -28,8 +28,8 @@ class _Leftovers:
 class _BoundedExecutor(ThreadPoolExecutor):
     """Threads of one loop, which `shutdown` waits for no longer than `PATIENCE`."""
 
-    def __init__(self) -> None:
-        super().__init__(thread_name_prefix="asyncio")
+    def __init__(self, threads: int | None) -> None:
+        super().__init__(threads, thread_name_prefix="asyncio")
         self._at_work: set[Future[Any]] = set()
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
@@ -47,10 +47,13 @@ class _BoundedExecutor(ThreadPoolExecutor):
         return bool(wait(set(self._at_work), PATIENCE).not_done)
 
 
-def run_loop(main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine like `asyncio.run`; work in threads whose caller was cancelled does not delay the return."""
+def run_loop(main: Coroutine[Any, Any, T], *, threads: int | None = None) -> T:
+    """Run a coroutine like `asyncio.run`; work in threads whose caller was cancelled does not delay the return.
+
+    threads: most that work at once; None for Python's default
+    """
     with asyncio.Runner() as runner:
-        runner.get_loop().set_default_executor(_BoundedExecutor())
+        runner.get_loop().set_default_executor(_BoundedExecutor(threads))
         return runner.run(main)
 
 

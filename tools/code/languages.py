@@ -11,10 +11,16 @@ from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Language as Grammar
-    from tree_sitter import Tree
+    from tree_sitter import Parser, Tree
 
 MAX_TREES = 8
 """Trees kept for the next edit of the same text: one of 10,000 lines takes some 10 MB."""
+
+LONG = 400_000
+"""Bytes of a text that is parsed in pieces; a shorter one takes at most a fifth of a second."""
+
+PARSE_PIECE, NODE_PIECE = 1 << 14, 1 << 8
+"""Bytes of a piece for the parser, and for the text of one node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,13 +131,39 @@ def parse_text(language: Language, text: str, *, before: str | None = None) -> T
     source = _prepare_source(language, text)
     parser = Parser(load_grammar(language))
     if old is None or before is None:
-        tree = parser.parse(source)
+        tree = _parse_source(parser, source)
     else:
-        tree = parser.parse(source, _edit_tree(old, _prepare_source(language, before), source))
+        tree = _parse_source(parser, source, _edit_tree(old, _prepare_source(language, before), source))
         if tree.root_node.has_error:  # error recovery depends on the tree that parsing started with
-            tree = parser.parse(source)
+            tree = _parse_source(parser, source)
     _trees.put(key, tree)
     return tree
+
+
+def _parse_source(parser: Parser, source: bytes, old: Tree | None = None) -> Tree:
+    """Parse bytes; a long text in pieces, between which other threads run.
+
+    The parser holds the interpreter but for its calls back: limits of time and interrupts would wait for it.
+    """
+    trees = () if old is None else (old,)
+    if len(source) <= LONG:
+        return parser.parse(source, *trees)
+    pieces = _Pieces(source)
+    tree = parser.parse(pieces.read, *trees)
+    pieces.size = NODE_PIECE
+    return tree
+
+
+class _Pieces:
+    """A source as the parser reads it, and the tree later for the texts of its nodes. size: bytes of a piece"""
+
+    def __init__(self, source: bytes) -> None:
+        self._source = source
+        self.size = PARSE_PIECE
+
+    def read(self, offset: int, point: object) -> bytes:
+        """Return the bytes at an offset, b"" at the end."""
+        return self._source[offset : offset + self.size]
 
 
 def can_parse(path: str, text: str) -> bool:

@@ -19,10 +19,9 @@ def take_attempt_in_session(
 
     test: run the tests at the end; without, nothing is committed
     """
-    import asyncio
-
     from agent.strategy.person.taken_attempt import check_taken, check_turn_has_ended
     from cli.invocation import Invocation
+    from sandbox.process.bounded_end import run_loop
 
     check_taken(found.tree.get_node(number))  # before anything is opened
     if not found.is_open:  # else it may run, and opening it says so
@@ -34,7 +33,7 @@ def take_attempt_in_session(
         offer_commit=commit,
         session=found.folder.name,
     )
-    return asyncio.run(_take(found, number, invocation, test=test))
+    return run_loop(_take(found, number, invocation, test=test))
 
 
 async def _take(found: SessionAttempts, number: int, invocation: Invocation, *, test: bool) -> int:

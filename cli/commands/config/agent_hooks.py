@@ -80,10 +80,10 @@ def list_hooks(folder: Path, *, as_json: bool) -> int:
 
 def try_hooks(folder: Path, event: str, tool: str, given: str, *, as_json: bool) -> int:
     """Run the hooks of an event that match and print their answers. Returns the exit code. Raises UserError."""
-    import asyncio
     import json
 
     from agent.extension.hooks.hook_definition import EVENTS
+    from sandbox.process.bounded_end import run_loop
 
     if event not in EVENTS:
         raise UserError(Fault.USAGE, f"there is no event {event!r}", f"Events: {', '.join(EVENTS)}.")
@@ -93,7 +93,7 @@ def try_hooks(folder: Path, event: str, tool: str, given: str, *, as_json: bool)
         raise UserError(Fault.USAGE, f"--input is no JSON: {error}") from None
     if not isinstance(fields, dict):
         raise UserError(Fault.USAGE, "--input is no table", 'Write one: {"command": "ls"}')
-    return asyncio.run(_try_hooks(folder, event, tool, fields, as_json=as_json))
+    return run_loop(_try_hooks(folder, event, tool, fields, as_json=as_json))
 
 
 async def _try_hooks(folder: Path, event: str, tool: str, given: Mapping[str, Any], *, as_json: bool) -> int:

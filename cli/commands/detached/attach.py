@@ -28,12 +28,11 @@ def attach(session: SessionId) -> None:
 
 def attach_to_run(session: str) -> int:
     """Show a run until it ends (its exit code) or the person leaves (0). Raises UserError if it does not run."""
-    import asyncio
-
     from agent.app_dirs import Home
     from agent.session.session_pruning import is_open
     from cli.detached.run_record import read_record
     from cli.detached.run_state import find_session
+    from sandbox.process.bounded_end import run_loop
 
     home = Home.from_environment()
     folder = find_session(home, session)
@@ -49,7 +48,7 @@ def attach_to_run(session: str) -> int:
             f"session {folder.name!r} has a terminal of its own",
             f"Look at it: patchwright logs -f {folder.name}",
         )
-    return asyncio.run(_attach(home, folder))
+    return run_loop(_attach(home, folder))
 
 
 async def _attach(home: Home, folder: Path) -> int:

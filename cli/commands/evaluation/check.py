@@ -65,17 +65,17 @@ def check_suite(
     as_json: bool,
 ) -> int:
     """Check the tasks of a suite. Returns the exit code. Raises UserError."""
-    import asyncio
     import json
     from dataclasses import asdict
 
     from agent.exit_codes import Exit
     from cli.commands.evaluation.evaluation_options import count_jobs
     from cli.commands.evaluation.evaluation_setup import load_setup
+    from sandbox.process.bounded_end import run_loop
     from sandbox.sanitize import sanitize_json, sanitize_text
 
     setup = load_setup(suite, folder, filters, limit, store, flags)
-    found = asyncio.run(_check_all(setup, count_jobs(jobs), again=again))
+    found = run_loop(_check_all(setup, count_jobs(jobs), again=again))
     for each in found:
         if as_json:
             print(sanitize_json(json.dumps(asdict(each), ensure_ascii=False)))

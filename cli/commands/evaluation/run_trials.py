@@ -155,8 +155,6 @@ def run(
 
 def run_trials(setup: EvaluationSetup, request: RunRequest) -> int:
     """Run the trials and print the report. Returns the exit code. Raises UserError."""
-    import asyncio
-
     from agent.evaluation.runs.run_plan import make_plan
     from agent.evaluation.runs.run_suite import SuiteRun
     from agent.evaluation.runs.variant import SCRIPTED, RunFolders
@@ -167,6 +165,7 @@ def run_trials(setup: EvaluationSetup, request: RunRequest) -> int:
     from cli.output.standard_streams import write_error
     from patchwright.version import VERSION
     from sandbox.errors import Fault, UserError
+    from sandbox.process.bounded_end import run_loop
     from sandbox.sanitize import sanitize_text
 
     if request.to is not None:
@@ -204,7 +203,7 @@ def run_trials(setup: EvaluationSetup, request: RunRequest) -> int:
         on_progress=line.show,
     )
     try:
-        progress = asyncio.run(_run_until_signal(suite_run))
+        progress = run_loop(_run_until_signal(suite_run))
     finally:
         line.close()
     if progress is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +12,7 @@ from agent.model_selection import ModelSelection
 from cli.output.error_output import write_user_error
 from cli.settings.layers import load_settings
 from sandbox.errors import UserError
+from sandbox.process.bounded_end import run_loop
 from sandbox.secrets.child_environment import redact
 from tools.git.git_process import Git
 
@@ -33,7 +33,7 @@ def read_diff_excerpt(git: Git, *sides: str) -> str:
 
 def ask_model(git: Git, flags: Mapping[str, Any], prompt: str, purpose: str, role: Role) -> str:
     """Return a model's answer; "" if no model is set up or it fails (which is reported): the fallback is used then."""
-    return asyncio.run(request_model_text(git, flags, prompt, purpose, role))
+    return run_loop(request_model_text(git, flags, prompt, purpose, role))
 
 
 async def request_model_text(

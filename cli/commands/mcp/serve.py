@@ -116,15 +116,16 @@ def serve_repository(
     log_on_one_line("mcp")
 
     from cli.protocols.mcp_server.served_repository import ServedRepository
+    from sandbox.process.bounded_end import run_loop
 
     repository = ServedRepository(
         folder, Home.from_environment(), flags, reads_only=reads_only, may_commit=commit
     )
     try:
         if port is None:
-            asyncio.run(_serve_streams(repository, output))
+            run_loop(_serve_streams(repository, output), threads=THREADS)
         else:
-            asyncio.run(_serve_http(repository, port, file))
+            run_loop(_serve_http(repository, port, file), threads=THREADS)
     except asyncio.CancelledError:
         return 128 + int(signal.SIGINT)
     return 0
@@ -136,7 +137,6 @@ async def _serve_streams(repository: ServedRepository, output: int) -> None:
     from cli.protocols.mcp_server.server import RepositoryServer
     from cli.protocols.mcp_server.stdio_serving import serve_stdio
 
-    _use_threads()
     task = asyncio.current_task()
     assert task is not None
     _handle_signals(task.cancel)
@@ -150,19 +150,11 @@ async def _serve_http(repository: ServedRepository, port: int, file: Path | None
     from cli.protocols.mcp_server.token_file import make_token, read_token
 
     token = read_token(file) if file is not None else make_token()
-    _use_threads()
     listener = bind_loopback(port)
     write_error(f"patchwright: mcp: http://127.0.0.1:{listener.getsockname()[1]}{PATH}\n")
     if file is None:
         write_error(f"patchwright: mcp: token {token}\n")
     await serve_http(RepositoryServer(repository), listener, token, _handle_signals)
-
-
-def _use_threads() -> None:
-    import asyncio
-    from concurrent.futures import ThreadPoolExecutor
-
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "mcp"))
 
 
 def _handle_signals(stop: Any) -> None:

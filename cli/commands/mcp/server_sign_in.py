@@ -13,6 +13,7 @@ from agent.workspace_root import find_workspace_root
 from cli.commands.mcp.named_servers import find_servers
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
+from sandbox.process.bounded_end import run_loop
 from sandbox.sanitize import sanitize_text
 from tools.mcp.oauth.sign_in_error import NoSignInAskedError, SignInError, UnreachableError
 from tools.mcp.oauth.token_store import TokenStore
@@ -67,7 +68,7 @@ def sign_in_to_server(
         seconds=seconds,
     )
     try:
-        asyncio.run(sign_in(request))
+        run_loop(sign_in(request))
     except NoSignInAskedError as asked:
         print(f"{name}: {asked}", file=sys.stderr)
         return int(Exit.NOTHING_TO_DO)
@@ -81,7 +82,7 @@ def sign_in_to_server(
 def sign_out_of_server(name: str) -> int:
     """Remove the tokens of a server, after telling its authorization server. Returns the exit code."""
     try:
-        said = asyncio.run(_sign_out(TokenStore(Home.from_environment().sign_ins), name))
+        said = run_loop(_sign_out(TokenStore(Home.from_environment().sign_ins), name))
     except SignInError as error:
         raise UserError(Fault.CREDENTIALS, f"not signed out of {name}: {error}") from None
     if said is None:

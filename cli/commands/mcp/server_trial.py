@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 import time
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from agent.workspace_root import find_workspace_root
 from cli.commands.mcp.named_servers import NamedServer, find_servers
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
+from sandbox.process.bounded_end import run_loop
 from sandbox.sanitize import sanitize_json, sanitize_text
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _run_trial(home: Home, root: Path, session: SessionSettings, server: NamedSe
                 f"the MCP server {server.name!r} is a program, and none can be started in a container",
                 "Try it with another sandbox: --sandbox auto",
             )
-        return asyncio.run(_start_once(home, workspace, server))
+        return run_loop(_start_once(home, workspace, server))
 
 
 def _create_workspace(home: Home, root: Path, session: SessionSettings, scratch: Path) -> Workspace:

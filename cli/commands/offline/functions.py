@@ -108,14 +108,13 @@ def remove_function(folder: Path, name: str) -> int:
 
 def verify_functions(folder: Path, flags: Mapping[str, Any], *, as_json: bool) -> int:
     """Rerun every test. Returns DONE, TESTS_FAIL if one fails, NOTHING_TO_DO if there are none."""
-    import asyncio
-
+    from sandbox.process.bounded_end import run_loop
     from tools.kernel.saved_functions import load_all_functions
 
     functions = load_all_functions(find_function_folders(folder))
     if not functions:
         return list_functions(folder, "", as_json=as_json)
-    found = asyncio.run(_run_function_tests(folder, flags, functions))
+    found = run_loop(_run_function_tests(folder, flags, functions))
     for each in found:
         _print_function(each, as_json=as_json)
     return Exit.TESTS_FAIL if any(each.problem for each in found) else Exit.DONE

@@ -70,10 +70,9 @@ def run_blocks(folder: Path, file: str, flags: Mapping[str, Any], *, go_on: bool
 
     go_on: continue after a block that fails
     """
-    import asyncio
-
     from cli.commands.run.final_event import run_with_final_event
     from cli.invocation import Invocation
+    from sandbox.process.bounded_end import run_loop
 
     invocation = Invocation(
         folder=folder,
@@ -87,7 +86,7 @@ def run_blocks(folder: Path, file: str, flags: Mapping[str, Any], *, go_on: bool
             Fault.USAGE, f"no blocks in {file!r}", "Write Python, with `# %%` lines between the blocks."
         )
     return run_with_final_event(
-        "text", lambda: asyncio.run(_run_in_kernel(invocation, blocks, go_on=go_on, as_json=as_json))
+        "text", lambda: run_loop(_run_in_kernel(invocation, blocks, go_on=go_on, as_json=as_json))
     )
 
 

@@ -80,14 +80,14 @@ def localize_failing_tests(folder: Path, tests: Sequence[str], *, as_json: bool)
 
     Raises UserError.
     """
-    import asyncio
     import json
 
+    from sandbox.process.bounded_end import run_loop
     from tools.repair.engine.repair_engine import localize_faults
     from tools.repair.result import format_failure_trace
 
     with open_workspace(folder) as at:
-        result, _ = asyncio.run(localize_faults(at, _select_targets(tests), LOCALIZE_SECONDS))
+        result, _ = run_loop(localize_faults(at, _select_targets(tests), LOCALIZE_SECONDS))
     if as_json:
         print(json.dumps(result.as_data()))
     elif result.suspects:
@@ -110,16 +110,16 @@ def repair_failing_tests(
 
     apply: None applies only fixes that are not doubtful, True all, False none
     """
-    import asyncio
     import json
 
+    from sandbox.process.bounded_end import run_loop
     from tools.repair.engine import repair_engine
     from tools.repair.engine.candidates.ranking import select_confident_fixes, select_own_changes
 
     seconds = parse_seconds(budget)
     with open_workspace(folder) as at:
         told = (lambda line: None) if as_json else lambda line: write_error(sanitize_text(line) + "\n")
-        result = asyncio.run(
+        result = run_loop(
             repair_engine.repair(
                 at, targets=_select_targets(tests), hint=hint, budget=seconds, on_progress=told
             )

@@ -71,10 +71,10 @@ def reproduce_report(
 
     flags: those of a model; without one, only the report's own code is used. Raises UserError.
     """
-    import asyncio
     import json
 
     from agent.verify.reproduction.machine import reproduce as run_machine
+    from sandbox.process.bounded_end import run_loop
     from tools.testing.project_files import TestsNotRunnable
 
     seconds = parse_seconds(budget)
@@ -82,7 +82,7 @@ def reproduce_report(
         if write_test:
             _check_target(at, write_test)
         try:
-            found = asyncio.run(
+            found = run_loop(
                 _run_with_model(at, report, seconds, flags)
                 if flags
                 else run_machine(at, report, seconds=seconds)

@@ -95,9 +95,9 @@ def print_selection(folder: Path, request: _Request, flags: Mapping[str, Any], *
         raise UserError(Fault.USAGE, "--checks and --generated are for programs", "Name their --function.")
     texts = [_read_text(each) for each in request.candidates]
     root, _ = find_workspace_root(folder, need_git=False)
-    import asyncio
+    from sandbox.process.bounded_end import run_loop
 
-    found = asyncio.run(_select(root, request, texts, flags))
+    found = run_loop(_select(root, request, texts, flags))
     if as_json:
         import json
 

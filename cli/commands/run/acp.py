@@ -72,11 +72,11 @@ def serve_client(folder: Path, flags: Mapping[str, Any], *, commit: bool) -> int
     import asyncio
     import os
     import signal
-    from concurrent.futures import ThreadPoolExecutor
 
     from agent.workspace_root import resolve_folder
     from cli.commands.run.final_event import list_end_signals
     from cli.protocols.one_line_log import log_on_one_line
+    from sandbox.process.bounded_end import run_loop
 
     os.chdir(resolve_folder(folder))
     # Only messages go to the client: what any part of the program prints goes to standard error.
@@ -89,7 +89,6 @@ def serve_client(folder: Path, flags: Mapping[str, Any], *, commit: bool) -> int
         from cli.protocols.acp.agent import AcpAgent
         from cli.protocols.acp.stdio_transport import StdioTransport
 
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "acp"))
         agent = AcpAgent(StdioTransport(0, output), Home.from_environment(), flags, commit=commit)
         task = asyncio.current_task()
         assert task is not None
@@ -98,7 +97,7 @@ def serve_client(folder: Path, flags: Mapping[str, Any], *, commit: bool) -> int
         await agent.serve()
 
     try:
-        asyncio.run(serve())
+        run_loop(serve(), threads=THREADS)
     except asyncio.CancelledError:
         return 128 + int(signal.SIGINT)
     return 0

@@ -91,9 +91,8 @@ def propose_tuning(
     folder: Path, pairs: Sequence[str], model: str, window: int, guideline: GuidelineRequest
 ) -> int:
     """Print a diff of the guideline (with pairs of sessions) or better thresholds, tried on recorded sessions."""
-    import asyncio
-
     from agent.context.compression import summary
+    from sandbox.process.bounded_end import run_loop
 
     home = Home.from_environment()
     own = home.config / summary.OWN_GUIDELINE
@@ -106,11 +105,11 @@ def propose_tuning(
     root, _ = find_workspace_root(folder, need_git=False)
     if pairs:
         sessions = home.get_project_folder(root) / "sessions"
-        new = asyncio.run(_propose_guideline(home, sessions, pairs, model, old))
+        new = run_loop(_propose_guideline(home, sessions, pairs, model, old))
         return _apply_guideline(new, own) if guideline.apply else 0
     if guideline.apply:
         return _apply_guideline(old, own)
-    return asyncio.run(_try_thresholds(home, root, window))
+    return run_loop(_try_thresholds(home, root, window))
 
 
 def _read_guideline(path: Path, *, required: bool) -> str:

@@ -63,9 +63,8 @@ def replay_session(
     cassette: Path | None,
 ) -> int:
     """Print each step; with a model, send it the last request. Returns the exit code. Raises UserError."""
-    import asyncio
-
     from agent.session.request_replay import replay_steps
+    from sandbox.process.bounded_end import run_loop
     from tools.core.text import format_count
 
     home = Home.from_environment()
@@ -94,7 +93,7 @@ def replay_session(
         )
     if model is not None:
         made = _make_model_maker(home, root, flags)(model)
-        print(sanitize_text(asyncio.run(_compare_replies(found[-1], made))))
+        print(sanitize_text(run_loop(_compare_replies(found[-1], made))))
     if differing:
         print(f"{format_count(len(differing), 'request')} of {len(found)} would be another one now")
     return int(Exit.NOT_ACHIEVED if differing else Exit.DONE)

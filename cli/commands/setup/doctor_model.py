@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import time
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from agent.app_dirs import Home
 from agent.exit_codes import Exit
 from sandbox.lazy_dataclass import dataclass
+from sandbox.process.bounded_end import run_loop
 from sandbox.sanitize import sanitize_json, sanitize_text
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def run_model_report(folder: Path, name: str, api_base: str | None, *, as_json: 
     given = {"model": name, **({"api_base": api_base} if api_base else {})}
     settings = load_settings(home, root, given, os.environ).session
     selection = ModelSelection(settings=settings, env=os.environ, cache=home.cache)
-    report = asyncio.run(build_report(name, selection.build_config(name)))
+    report = run_loop(build_report(name, selection.build_config(name)))
     treatment = _find_treatment(settings, name, report.window)
     if as_json:
         print(sanitize_json(json.dumps({**asdict(report), **asdict(treatment)}, ensure_ascii=False)))

@@ -8,10 +8,15 @@ from collections.abc import Callable
 from tools.code.languages import LANGUAGES, encode_text, measure_common_ends
 from tools.code.syntax.newer_constructs import Version, may_be_newer
 from tools.code.syntax.syntax_problem import Judgement, Problem, filter_new_problems, is_known
-from tools.code.syntax.tree_syntax import find_parse_errors, find_unbalanced_marks
+from tools.code.syntax.tree_syntax import find_parse_errors, find_tree_problems, find_unbalanced_marks
 
 LONG = 60_000
 """Characters. A shorter file compiles in under 20 ms; one of 10,000 lines takes over 100."""
+
+LONGEST = 200_000
+"""Characters that are compiled at once. The compiler holds the interpreter for up to half a second of them, and limits
+of time and interrupts with it; the grammar, which reads a longer file, does not.
+"""
 
 PYTHON = next(each for each in LANGUAGES if each.name == "python")
 
@@ -28,6 +33,8 @@ def find_python_problems(before: str | None, after: str) -> list[Problem]:
     """Return errors of `after` that `before` did not have, the first one with the compiler's message."""
     if before is not None and len(after) > LONG and _is_sound_around_change(before, after):
         return []
+    if max(len(before or ""), len(after)) > LONGEST:
+        return find_tree_problems([PYTHON], before, after)
     now = _find_problems(after)
     if not now or before is None:
         return now
@@ -45,6 +52,8 @@ def find_certain_python_problems(
     """
     if before is not None and len(after) > LONG and _is_sound_around_change(before, after):
         return []
+    if max(len(before or ""), len(after)) > LONGEST:
+        return find_unbalanced_marks(PYTHON, before, after)
     first = _find_first_error(after)
     if first is None:
         return []
