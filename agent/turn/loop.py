@@ -118,8 +118,8 @@ class Loop:
         self._interrupts += 1
         if self._interrupts > 1:
             self.stop()
-        elif self._step is not None:
-            self._step.cancel()
+        elif self._step is not None and not self._step.cancel():
+            self._stop = True  # it has just ended: without this the signal would have stopped nothing
 
     def stop(self) -> None:
         """End the turn as soon as the running step is cancelled."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.budget.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
-from agent.events import End, ErrorEvent, MessageEvent, ObservationEvent, Signal, Steer
+from agent.events import End, ErrorEvent, Event, MessageEvent, ObservationEvent, Signal, Steer
 from agent.model.protocol import ToolMessage, UserMessage
 from agent.session.log import read_events
 from agent.turn.runtime import Runtime
@@ -156,6 +156,28 @@ def test_the_second_interrupt_ends_the_turn_and_the_log_stays_whole(tmp_path: Pa
     assert isinstance(log[-1], End)
     partial = [event for event in log if isinstance(event, MessageEvent) and event.partial]
     assert len(partial) == 1
+
+
+@pytest.mark.parametrize("later", range(8))
+def test_an_interrupt_at_the_end_of_a_step_is_not_lost(tmp_path: Path, later: int) -> None:
+    it = bench(tmp_path, [{"calls": [call("look", name="a")], "repeat": 5}, {"text": "done"}], TOOLS)
+
+    def interrupt_after(passes: int) -> None:
+        if passes:
+            asyncio.get_running_loop().call_soon(interrupt_after, passes - 1)
+        else:
+            it.runtime.interrupt()
+
+    def follow(event: Event) -> None:
+        if isinstance(event, ObservationEvent) and len(observations(it)) == 1:
+            interrupt_after(later)
+
+    async def watch(runtime: Runtime) -> None:
+        runtime.session.subscribe(follow)
+
+    end = it.turn("go", watch)
+    stopped = [event.name for event in it.events if isinstance(event, Signal) and event.name == "interrupt"]
+    assert stopped or end.outcome == "interrupted"
 
 
 def test_what_had_streamed_before_an_interrupt_is_kept(tmp_path: Path) -> None:
