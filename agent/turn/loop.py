@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import field
+from typing import Any, TypeVar
 
 from agent.budget.limits import Tally
 from agent.budget.purse import Purse
@@ -136,6 +137,7 @@ class Loop:
 
     async def _run_step(self) -> TurnEnd | None:
         """Run one request and its actions; None when the turn continues."""
+        await self.gateway.tracking.settle()
         notices = await self.monitors.before_request()
         if isinstance(notices, StopTurn):
             return notices.end
@@ -187,6 +189,24 @@ class Loop:
                     return None
                 return TurnEnd(reason="ended", text=str(observation.data.get("summary", reply.text)))
         return None
+
+
+T = TypeVar("T")
+
+
+async def run_in_time(work: Coroutine[Any, Any, T], purse: Purse) -> T | TurnEnd:
+    """Run work of the turn outside the loop; return its result, or the turn's end when the time is over first."""
+    task = asyncio.ensure_future(work)
+    alarm = purse.start_alarm(task.cancel)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        reached = purse.find_timeout_reason()
+        if not reached or not task.cancelled() or _is_externally_cancelled():
+            raise
+        return TurnEnd(reason="limit", detail=reached)
+    finally:
+        alarm.cancel()
 
 
 _UNSEEN = "The turn has not ended: an action asked for beside that one failed. Look at what it says first."

@@ -34,7 +34,7 @@ from agent.session.log import Session
 from agent.session.log_recorder import LogRecorder
 from agent.session_settings import SessionSettings, When
 from agent.turn.auto_commit import Committer
-from agent.turn.loop import HarnessText, Loop
+from agent.turn.loop import HarnessText, Loop, run_in_time
 from agent.turn.profile_fit import ProfileFit, RefitAfterRefusal
 from agent.turn.prompt_bounds import PromptBounds
 from agent.turn.reply.reply_stream import ReplyStream
@@ -231,26 +231,7 @@ class Runtime:
         self._task = asyncio.current_task()
         try:
             self.session.answer_orphans()
-            cut_off: TurnEnd | None = None
-            if prompt is not None:
-                text, images = attach_images(prompt, self.workspace.root, self.session.folder)
-                if self.mcp is not None and "@" in text:
-                    from agent.extension.servers.resource_mentions import insert_resources
-
-                    text = await insert_resources(text, self.mcp, self.start_mcp_servers)
-                strategy = work.settings if work is not None else None
-                self.session.append(Prompt(text=text, images=images, strategy=strategy))
-                self.loop.inbox.extend(map(HarnessText, notes))
-                told = await self.conclusion.prepare_turn(text)
-                if isinstance(told, TellModel):
-                    self.loop.inbox.append(HarnessText(told.text))
-                elif isinstance(told, StopTurn):
-                    cut_off = told.end
-            else:
-                cut_off = self._restore_interrupted_turn()
-            await prepare_model(self.model)
-            await self.start_mcp_servers()
-            self.profile.fit(self.model, prompt or "")
+            cut_off = await run_in_time(self._prepare_turn(prompt, work, notes), self.purse)
             end = await run_to_end(self.loop, self.conclusion, self.committer, cut_off, work)
         except asyncio.CancelledError:
             if self._task is not None:
@@ -263,6 +244,32 @@ class Runtime:
         await self._take_final_snapshot()
         self._announce_event(end)
         return end
+
+    async def _prepare_turn(
+        self, prompt: str | None, work: TurnWork | None, notes: Sequence[str]
+    ) -> TurnEnd | None:
+        """Log the prompt and prepare what the turn needs; return how it has ended, if it has. See `run_turn`."""
+        cut_off: TurnEnd | None = None
+        if prompt is not None:
+            text, images = attach_images(prompt, self.workspace.root, self.session.folder)
+            if self.mcp is not None and "@" in text:
+                from agent.extension.servers.resource_mentions import insert_resources
+
+                text = await insert_resources(text, self.mcp, self.start_mcp_servers)
+            strategy = work.settings if work is not None else None
+            self.session.append(Prompt(text=text, images=images, strategy=strategy))
+            self.loop.inbox.extend(map(HarnessText, notes))
+            told = await self.conclusion.prepare_turn(text)
+            if isinstance(told, TellModel):
+                self.loop.inbox.append(HarnessText(told.text))
+            elif isinstance(told, StopTurn):
+                cut_off = told.end
+        else:
+            cut_off = self._restore_interrupted_turn()
+        await prepare_model(self.model)
+        await self.start_mcp_servers()
+        self.profile.fit(self.model, prompt or "")
+        return cut_off
 
     async def start_mcp_servers(self) -> None:
         """Start the MCP servers of the settings, once, and offer their tools from the next request on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -49,6 +50,11 @@ if TYPE_CHECKING:
 
 MOST_ADVICE = 3
 """How often one verifier may return a turn to the model; what it still has to say then is left to the user."""
+
+_HURRIED = (Exit.INTERRUPTED, Exit.LIMIT)
+
+_PATIENCE = 0.1
+"""Seconds that the end of such a turn takes to compare files: further ones that changed are taken as modified."""
 
 _GIVEN_UP = ("refusal", "empty")
 """Reasons for which a turn ended without an answer."""
@@ -372,7 +378,11 @@ class TurnConclusion:
         verification: Verification | None = None,
         reason: str | None = None,
     ) -> End:
-        """Return the last event of a turn. reason: why it was not achieved, as a clause"""
+        """Return the last event of a turn.
+
+        reason: why it was not achieved, as a clause
+        """
+        patience = math.inf if outcome not in _HURRIED else _PATIENCE
         return End(
             outcome=outcome.label,
             exit_code=int(outcome),
@@ -380,7 +390,7 @@ class TurnConclusion:
             summary=summary,
             steps=tally.steps,
             usage=tally.usage,
-            files=sorted(self._committed.union(list_modified_files(self.workspace))),
+            files=sorted(self._committed.union(list_modified_files(self.workspace, seconds=patience))),
             commit=self._commits[-1] if self._commits else "",
             verification=f"{verification.outcome}: {verification.detail}" if verification else "",
             not_committed=self.refused_commits.reason or None,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
+from typing import Literal
 
 from agent.events import End, Signal
 from agent.exit_codes import Exit
 from agent.monitor.answers import TurnEnd
 from agent.prompt.prompt_intent import PromptIntent
 from agent.turn.auto_commit import Committer
-from agent.turn.loop import HarnessText, Loop
+from agent.turn.loop import HarnessText, Loop, run_in_time
 from agent.turn.turn_end import TurnConclusion, TurnWork
 from agent.turn.turn_verdict import COMMIT_FAILED, explain_verdict, judge_turn
+from agent.verify.suite_evidence import list_modified_files
 from sandbox.errors import Fault, UserError
 
 _EARLY_ENDS = {"limit": Exit.LIMIT, "interrupted": Exit.INTERRUPTED}
@@ -45,26 +48,42 @@ async def run_to_end(
         cut_off = None
         if ended.reason in _EARLY_ENDS:
             return conclusion.create_end_event(_EARLY_ENDS[ended.reason], ended.detail, loop.tally)
-        await conclusion.keep_reproduction()
-        takes_advice = work is None or work.takes_advice  # only now does `auto` know it
-        if advice := await conclusion.collect_verdicts(ended, for_model=takes_advice):
-            loop.inbox.append(HarnessText(advice))
-            continue
-        withheld = conclusion.withhold_commit(commits=committer.when != "never")
-        summary = f"{ended.text}\n\n{withheld}".strip() if withheld else ended.text
-        facts = conclusion.collect_facts(ended, withheld=bool(withheld), can_commit=committer.may_commit)
-        if not committer.prompt:  # continued after a kill, which may have taken the record of a change
-            facts = replace(facts, intent=PromptIntent())
-        verdict = judge_turn(facts)
-        holds = verdict.outcome is Exit.DONE or (ended.is_checked and facts.gives_up and not verdict.reason)
-        is_due = holds and conclusion.verification.outcome == "passed"
-        if is_due:
-            await conclusion.commit_turn(committer, ended)
-            if takes_advice and (advice := conclusion.refused_commits.advise_model()):
-                loop.inbox.append(HarnessText(advice))
+        concluding = _conclude(ended, loop, conclusion, committer, work)
+        # A strategy may have used up the time: its result is verified and committed all the same.
+        end = await (run_in_time(concluding, loop.purse) if work is None else concluding)
+        match end:
+            case End():
+                return end
+            case TurnEnd():
+                return conclusion.create_end_event(Exit.LIMIT, end.detail, loop.tally)
+            case "refused":
                 refused = ended
-                continue
-        facts = await conclusion.add_commit(facts)
-        verdict = judge_turn(facts)
-        summary = "\n\n".join(filter(None, [summary, explain_verdict(facts, verdict)]))
-        return conclusion.conclude(verdict, summary, loop.tally)
+
+
+async def _conclude(
+    ended: TurnEnd, loop: Loop, conclusion: TurnConclusion, committer: Committer, work: TurnWork | None
+) -> End | Literal["advised", "refused"]:
+    """Verify and commit what the loop or the work has done; return why it is run again, if it is."""
+    await asyncio.to_thread(list_modified_files, conclusion.workspace)  # many take a while: not in the loop
+    await conclusion.keep_reproduction()
+    takes_advice = work is None or work.takes_advice  # only now does `auto` know it
+    if advice := await conclusion.collect_verdicts(ended, for_model=takes_advice):
+        loop.inbox.append(HarnessText(advice))
+        return "advised"
+    withheld = conclusion.withhold_commit(commits=committer.when != "never")
+    summary = f"{ended.text}\n\n{withheld}".strip() if withheld else ended.text
+    facts = conclusion.collect_facts(ended, withheld=bool(withheld), can_commit=committer.may_commit)
+    if not committer.prompt:  # continued after a kill, which may have taken the record of a change
+        facts = replace(facts, intent=PromptIntent())
+    verdict = judge_turn(facts)
+    holds = verdict.outcome is Exit.DONE or (ended.is_checked and facts.gives_up and not verdict.reason)
+    is_due = holds and conclusion.verification.outcome == "passed"
+    if is_due:
+        await conclusion.commit_turn(committer, ended)
+        if takes_advice and (advice := conclusion.refused_commits.advise_model()):
+            loop.inbox.append(HarnessText(advice))
+            return "refused"
+    facts = await conclusion.add_commit(facts)
+    verdict = judge_turn(facts)
+    summary = "\n\n".join(filter(None, [summary, explain_verdict(facts, verdict)]))
+    return conclusion.conclude(verdict, summary, loop.tally)

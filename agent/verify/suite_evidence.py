@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import stat
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from agent.events import Event, ObservationEvent, Prompt, Verification
 from sandbox.lazy_dataclass import dataclass
+from tools.changes.session_changes import Comparison
 from tools.core.workspace import Workspace
 from tools.testing.run_comparison import describe_loss
 
@@ -95,13 +98,46 @@ def read_current_content(workspace: Workspace, path: str) -> bytes | None:
         return None
 
 
-def list_modified_files(workspace: Workspace) -> list[str]:
-    """Return paths whose content or executable bit differs from the state at the session's first change."""
-    return [path for path in workspace.changes if is_modified(workspace, path)]
+def list_modified_files(workspace: Workspace, *, seconds: float = math.inf) -> list[str]:
+    """Return paths whose content or executable bit differs from the state at the session's first change.
+
+    seconds: time for the comparison; what it does not get to is taken as modified
+    """
+    until = time.monotonic() + seconds
+    return [
+        path for path in list(workspace.changes) if time.monotonic() > until or is_modified(workspace, path)
+    ]
 
 
 def is_modified(workspace: Workspace, path: str) -> bool:
-    """Return whether a file that the session changed differs from its original state."""
+    """Return whether a file that the session changed differs from its original state.
+
+    A file is read again only if its state on disk or its original is another one: a turn's end asks a dozen times.
+    """
+    changes = workspace.changes
+    try:
+        now = (workspace.root / path).lstat()
+    except (ValueError, OSError):
+        return _compare_with_original(workspace, path)
+    times = (now.st_mtime_ns, now.st_ctime_ns)
+    original, mode = changes.originals[path], changes.original_modes.get(path, -1)
+    state = (now.st_mode, now.st_size, now.st_ino, *times, mode, path in changes.lost)
+    known = changes.compared.get(path)
+    if known is not None and known.state == state and known.original is original:
+        return known.differs
+    began = time.time_ns()
+    found = _compare_with_original(workspace, path)
+    # A write right after the comparison would not show in the times; a link shows nothing of its target.
+    if stat.S_ISREG(now.st_mode) and began - now.st_ctime_ns > _TICK:
+        changes.compared[path] = Comparison(state=state, original=original, differs=found)
+    return found
+
+
+_TICK = 100_000_000
+"""Nanoseconds within which a file system may give two changes the same time."""
+
+
+def _compare_with_original(workspace: Workspace, path: str) -> bool:
     if (
         path in workspace.changes.lost
         or read_current_content(workspace, path) != workspace.changes.originals[path]

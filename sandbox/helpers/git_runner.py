@@ -277,6 +277,12 @@ class GitRunner:
             found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
         return found
 
+    @property
+    def is_running(self) -> bool:
+        """Whether git itself runs; hooks and their processes may go on without it."""
+        running = self._running
+        return running is not None and running.poll() is None
+
     def interrupt(self, number: signal.Signals) -> None:
         """Signal the running command and its children, from another thread."""
         self.interrupted = True

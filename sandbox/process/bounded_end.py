@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
-PATIENCE = 0.2
+PATIENCE = 0.1
 """Seconds for work that is nearly done: a file that is being written is complete by then."""
 
 T = TypeVar("T")

@@ -201,7 +201,7 @@ class Snapshots:
 
     def close(self) -> None:
         """Let other processes prune the store; the knowledge of the workspace is cached for the next one."""
-        if self._turn.acquire(timeout=0.2):  # else an interrupted thread is at work, and the process ends
+        if self._turn.acquire(timeout=0.1):  # else an interrupted thread is at work, and the process ends
             try:
                 if self._news:
                     self._save_cache()

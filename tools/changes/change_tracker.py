@@ -29,6 +29,48 @@ class Snapshotter(Protocol):
     def close(self) -> None: ...
 
 
+_PATIENCE = 0.1
+"""Seconds that an interrupt waits for the changes of what it stopped."""
+
+
+class CommandTracking:
+    """The tracked commands of a session. Only `settle` waits as long as it takes until all their changes are known."""
+
+    def __init__(self) -> None:
+        self._ending: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def follow(self, command: TrackedCommand) -> AsyncIterator[None]:
+        """Record the changes that a command made in the context. Nobody who pressed Ctrl-C waits for many of them."""
+        patience = None
+        try:
+            yield
+        except asyncio.CancelledError:
+            patience = _PATIENCE
+            raise
+        finally:
+            ending = asyncio.create_task(command.end())
+            self._ending.add(ending)
+            ending.add_done_callback(_mark_seen)
+            await asyncio.wait([ending], timeout=patience)
+            if ending.done():
+                self._ending.discard(ending)
+                ending.result()
+
+    async def settle(self) -> None:
+        """Wait for the changes of interrupted commands. Raises what went wrong with them."""
+        while self._ending:
+            ending = next(iter(self._ending))
+            await asyncio.wait([ending])
+            self._ending.discard(ending)
+            ending.result()
+
+
+def _mark_seen(task: asyncio.Task[None]) -> None:
+    if not task.cancelled():
+        task.exception()  # of a session that ends there is nobody left to be told
+
+
 class TrackedCommand:
     """One command. paths: its changes without those it committed itself, known after `end`.
 

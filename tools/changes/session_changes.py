@@ -26,6 +26,15 @@ class ForeignEdit:
     read: Callable[[State], bytes | None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Whether a file differed from its original. state: of the file on disk, and what is recorded of the original"""
+
+    state: tuple[int, ...]
+    original: bytes | None
+    differs: bool
+
+
 @dataclass(slots=True, kw_only=True)
 class SessionChanges:
     """The files that tools changed, with what commits, undo and checks need to know of each.
@@ -38,6 +47,7 @@ class SessionChanges:
     foreign_edits: changes of those files by others between later steps, the oldest first
     undone: files whose changes were undone → their original content and mode
     action_writes: writes of the running action by path (None: removed); None where they are not known exactly
+    compared: the last comparison of files with their original
     """
 
     originals: dict[str, bytes | None] = field(default_factory=dict)
@@ -46,6 +56,7 @@ class SessionChanges:
     foreign_edits: dict[str, list[ForeignEdit]] = field(default_factory=dict)
     undone: dict[str, tuple[bytes | None, int | None]] = field(default_factory=dict)
     action_writes: dict[str, bytes | None] | None = None
+    compared: dict[str, Comparison] = field(default_factory=dict)
 
     def __contains__(self, path: str) -> bool:
         return path in self.originals
@@ -93,6 +104,7 @@ class SessionChanges:
 
     def forget(self, path: str) -> None:
         """Drop the record of a file: it was committed, or not changed after all."""
+        self.compared.pop(path, None)
         self.originals.pop(path, None)
         self.original_modes.pop(path, None)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from sandbox.errors import Fault, UserError
 from sandbox.policy.decision import Approval, Approver, Decision, Mode, Policy
 from sandbox.policy.effects import Effect
-from tools.changes.change_tracker import Snapshotter, TrackedCommand
+from tools.changes.change_tracker import CommandTracking, Snapshotter, TrackedCommand
 from tools.core.action import Action, Observation, ToolFailure, current_action
 from tools.core.action_guard import BegunAction, Guard
 from tools.core.action_hooks import NO_ADVICE, ActionHooks, HookAdvice
@@ -56,15 +56,14 @@ class Gateway:
         self._recorder = recorder
         self.snapshots = snapshots
         self.hooks: ActionHooks | None = None
+        self.tracking = CommandTracking()
         self._spans = SnapshotSpans(workspace, recorder)
         self._open: set[str] = set()  # ids of the batch's actions without an observation so far
-        # (name called, tool used) pairs that the model was notified of
-        self._taken: set[tuple[str, str]] = set()
+        self._taken: set[tuple[str, str]] = set()  # (name called, tool used), of which the model was notified
         self._followed_now: TrackedCommand | None = None  # the running command, if any
         # set when the policy has decided: for the concurrent actions, in order
         self._passed: dict[str, asyncio.Event] = {}
-        # seconds that an approval took, by action: not counted as the action's own
-        self._asked: dict[str, float] = {}
+        self._asked: dict[str, float] = {}  # seconds that an approval took, by action: not the action's own
         self._notes: dict[str, str] = {}  # by id of the action, for its observation
 
     async def run(self, actions: Sequence[Action]) -> list[Observation]:
@@ -73,6 +72,7 @@ class Gateway:
         An action of a batch may run another batch: an agent's changes are merged while others are at work.
         Each action is answered by exactly one recorded observation, also when the batch is cancelled.
         """
+        await self.tracking.settle()
         actions = [self._translate_call(action) for action in actions]
         answered: dict[int, Observation] = {}
         self._open |= {action.id for action in actions}  # beside those of a batch that runs this one
@@ -219,10 +219,10 @@ class Gateway:
         await followed.begin(span.before if span is not None else "")
         self._followed_now = followed
         try:
-            observation = await tool.run(**arguments, at=self.workspace)
+            async with self.tracking.follow(followed):
+                observation = await tool.run(**arguments, at=self.workspace)
         finally:
             self._followed_now = outer
-            await followed.end()
         if span is not None:
             span.after = followed.after_tree
         if followed.undone:
@@ -247,9 +247,9 @@ class Gateway:
         followed = TrackedCommand(self.snapshots, self.workspace.changes, self.workspace.content_guard)
         await followed.begin(span.after)
         try:
-            return await hooks.after_action(action, observation)
+            async with self.tracking.follow(followed):
+                return await hooks.after_action(action, observation)
         finally:
-            await followed.end()
             span.after = followed.after_tree
 
     async def _permit(

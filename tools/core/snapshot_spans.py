@@ -16,7 +16,7 @@ _RULES = ".gitignore"
 """A changed file of this name shows or hides files that were not touched."""
 
 
-_PATIENCE = 0.2
+_PATIENCE = 0.1
 """Seconds that the end of an interrupted turn may take longer."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -80,7 +81,10 @@ class Broker:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             self._runner.interrupt(signal.SIGTERM)
-            await asyncio.wait([task], timeout=GRACE)
+            # Git gets the time to remove its locks, a hook that ignores signals gets none.
+            until = time.monotonic() + GRACE
+            while not task.done() and self._runner.is_running and time.monotonic() < until:
+                await asyncio.wait([task], timeout=0.02)
             self._runner.interrupt(signal.SIGKILL)
             await asyncio.wait([task])
             if not task.cancelled():

@@ -50,5 +50,5 @@ def test_long_work_is_left_behind() -> None:
 
 
 def test_work_that_is_nearly_done_is_waited_for_and_the_end_is_an_ordinary_one() -> None:
-    code, said, _ = play(0.15)
+    code, said, _ = play(0.12)
     assert (code, said) == (4, "cut off\nended as ever\n")

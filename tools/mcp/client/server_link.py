@@ -143,7 +143,8 @@ class ServerLink:
         self._stop.set()
         if self._serving is None:
             return
-        await asyncio.wait([self._serving], timeout=CLOSE_SECONDS)
+        # Before it is connected it does not look whether it is to stop.
+        await asyncio.wait([self._serving], timeout=CLOSE_SECONDS if self._ready.done() else 0)
         if not self._serving.done():
             self._serving.cancel()
             await asyncio.wait([self._serving])
