@@ -196,15 +196,22 @@ T = TypeVar("T")
 
 async def run_in_time(work: Coroutine[Any, Any, T], purse: Purse) -> T | TurnEnd:
     """Run work of the turn outside the loop; return its result, or the turn's end when the time is over first."""
-    task = asyncio.ensure_future(work)
-    alarm = purse.start_alarm(task.cancel)
+    task = asyncio.current_task()
+    assert task is not None
+    has_rung = False
+
+    def ring() -> None:
+        nonlocal has_rung
+        has_rung = True
+        task.cancel()
+
+    alarm = purse.start_alarm(ring)
     try:
-        return await task
+        return await work
     except asyncio.CancelledError:
-        reached = purse.find_timeout_reason()
-        if not reached or not task.cancelled() or _is_externally_cancelled():
+        if not has_rung or task.uncancel():
             raise
-        return TurnEnd(reason="limit", detail=reached)
+        return TurnEnd(reason="limit", detail=purse.find_timeout_reason())
     finally:
         alarm.cancel()
 
