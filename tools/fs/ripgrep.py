@@ -156,9 +156,10 @@ class Ripgrep:
             stdin = subprocess.DEVNULL if self._stdin is None else text.fileno()
             process = start_ripgrep(self._root, self._arguments, stdin=stdin, denied=self._denied)
         watch = asyncio.create_task(self._watch(process))
-        output, output_pipe = await _open_stream(process.stdout)
-        errors, error_pipe = await _open_stream(process.stderr)
+        pipes: list[asyncio.BaseTransport] = []
         try:
+            output = await _open_stream(process.stdout, pipes)
+            errors = await _open_stream(process.stderr, pipes)
             async for line in _split_lines(output):
                 yield line
             problem = await errors.read()
@@ -175,8 +176,13 @@ class Ripgrep:
                 process.kill()
                 await wait_for_exit(process.pid, process.wait)
                 process.wait()
-            output_pipe.close()
-            error_pipe.close()
+            for pipe in pipes:
+                pipe.close()
+            for end in (process.stdout, process.stderr)[
+                len(pipes) :
+            ]:  # an interrupt came before they were opened
+                if end is not None:
+                    end.close()
 
     async def _watch(self, process: subprocess.Popen[bytes]) -> str:
         """Look after a second what may hold the process up; end it, and return what was found."""
@@ -187,11 +193,13 @@ class Ripgrep:
         return found
 
 
-async def _open_stream(pipe: IO[bytes] | None) -> tuple[asyncio.StreamReader, asyncio.BaseTransport]:
+async def _open_stream(pipe: IO[bytes] | None, opened: list[asyncio.BaseTransport]) -> asyncio.StreamReader:
+    """Return a reader of a pipe; what is to be closed is added to `opened`."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
-    return reader, transport
+    opened.append(transport)
+    return reader
 
 
 async def _split_lines(stream: asyncio.StreamReader) -> AsyncGenerator[bytes, None]:

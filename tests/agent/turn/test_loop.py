@@ -12,6 +12,7 @@ from agent.events import End, ErrorEvent, Event, MessageEvent, ObservationEvent,
 from agent.model.protocol import ToolMessage, UserMessage
 from agent.session.log import read_events
 from agent.turn.runtime import Runtime
+from agent.turn.turn_end import TurnConclusion
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
 from tests.support.invariants import list_unanswered_calls
@@ -178,6 +179,24 @@ def test_an_interrupt_at_the_end_of_a_step_is_not_lost(tmp_path: Path, later: in
     end = it.turn("go", watch)
     stopped = [event.name for event in it.events if isinstance(event, Signal) and event.name == "interrupt"]
     assert stopped or end.outcome == "interrupted"
+
+
+@pytest.mark.parametrize("phase", ["prepare", "conclude"])
+def test_the_limit_of_time_holds_before_and_after_the_loop(
+    tmp_path: Path, phase: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    it = bench(tmp_path, [{"text": "done"}], TOOLS, limits=[MaxTime(0.3)])
+
+    async def hang(*arguments: object, **options: object) -> None:
+        await asyncio.sleep(30)
+
+    if phase == "prepare":
+        monkeypatch.setattr(Runtime, "start_mcp_servers", hang)
+    else:
+        monkeypatch.setattr(TurnConclusion, "collect_verdicts", hang)
+    end = it.turn("go")
+    assert (end.outcome, end.exit_code) == ("limit", 4)
+    assert "--max-time" in end.summary
 
 
 def test_what_had_streamed_before_an_interrupt_is_kept(tmp_path: Path) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+
+from sandbox.process.bounded_end import run_loop
 
 CHECKOUT = Path(__file__).parents[3]
 
@@ -47,6 +51,19 @@ def test_long_work_is_left_behind() -> None:
     code, said, took = play(30)
     assert (code, said) == (4, "cut off\n")
     assert took < 10
+
+
+def test_every_command_with_a_loop_ends_so() -> None:
+    for path in sorted((CHECKOUT / "cli").rglob("*.py")):
+        assert "asyncio.run(" not in path.read_text("utf-8"), path
+
+
+def test_a_loop_has_the_threads_that_it_is_given() -> None:
+    async def work() -> int:
+        gate = threading.Barrier(40)
+        return len(await asyncio.gather(*(asyncio.to_thread(gate.wait, 20) for _ in range(40))))
+
+    assert run_loop(work(), threads=40) == 40
 
 
 def test_work_that_is_nearly_done_is_waited_for_and_the_end_is_an_ordinary_one() -> None:
