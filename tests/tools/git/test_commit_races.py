@@ -163,6 +163,7 @@ def test_the_lock_of_a_killed_session_is_removed_and_that_of_git_is_not(repo: Re
         make(at)
     os.kill(holder.pid, signal.SIGKILL)
     holder.wait()
+    holder.stdout.close()
     assert lock.exists()
     make(at)
     lock.write_bytes(b"")
