@@ -7,15 +7,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from sandbox.guards.self_run_table import HARMLESS_FOLDERS, HOOKS, TABLE, UNKNOWN
-from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelfRun:
+class SelfRun(NamedTuple):
     """What one program acts on, in whichever folder it is started: a line of the table.
+
+    A tuple, since every start makes all of them: a dataclass takes four times as long.
 
     folders: names of folders; everything in them counts
     files: names of files, `*` for any characters
@@ -28,11 +29,11 @@ class SelfRun:
     program: str
     source: str
     date: str
-    folders: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    inside: tuple[str, ...] = ()
-    written: tuple[str, ...] = ()
-    keys: tuple[str, ...] = ()
+    folders: tuple[str, ...]
+    files: tuple[str, ...]
+    inside: tuple[str, ...]
+    written: tuple[str, ...]
+    keys: tuple[str, ...]
 
 
 def _parse_line(line: str) -> SelfRun:
