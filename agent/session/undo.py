@@ -271,6 +271,8 @@ def _revert_spans(
 ) -> UndoOutcome:
     if not steps:
         return UndoOutcome(action=action)
+    if obstacles := _find_git_obstacles(snapshots.root, steps):
+        return UndoOutcome(action=action, steps=tuple(steps), clashes=obstacles)
     snapshots.cover(spans)  # so that a redo knows all that this changes
     before = snapshots.take()
     restored, clashes = _revert_files(snapshots, spans)
@@ -309,6 +311,16 @@ def _revert_files(
     return restored, {
         path: f"{why}, and {operation} is in progress" for path, why in restored.clashes.items()
     }
+
+
+def _find_git_obstacles(root: Path, steps: Sequence[Step]) -> Mapping[str, str]:
+    """Return the parts of git's data that cannot be put back now: then the files wait for them."""
+    changes = [change for step in steps for change in step.git]
+    if not changes:
+        return {}
+    from tools.git.git_state import find_obstacles
+
+    return find_obstacles(root, changes)
 
 
 def _revert_git(

@@ -144,6 +144,13 @@ def count_diff_lines(diff: str) -> tuple[int, int]:
 
 
 _ESCAPES = compile_lazily(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_LONG_ESCAPE = compile_lazily(r"\x1b(?:\[[0-?]{65}|\[[0-?]*[ -/]{9}|\][^\x07\x1b]{2001})")
+"""Codes longer than those through which a secret is seen before they are stripped."""
+
+
+def redact_output(output: str) -> str:
+    """Return terminal output as `strip_terminal_codes` does, with its secrets redacted, also if it has no codes."""
+    return strip_terminal_codes(output if "\x1b" in output else redact(output))
 
 
 def strip_terminal_codes(output: str) -> str:
@@ -151,7 +158,11 @@ def strip_terminal_codes(output: str) -> str:
 
     Secrets are redacted first: codes around a key are the border that shows where it begins.
     """
-    text = _ESCAPES.sub("", redact(output)) if "\x1b" in output else output
+    text = output
+    if "\x1b" in output:
+        is_hidden = _LONG_ESCAPE.search(output) is not None
+        text = _ESCAPES.sub("", redact(output))
+        text = redact(text) if is_hidden else text
     if "\r" not in text:
         return text
     lines = text.replace("\r\n", "\n").split("\n")

@@ -6,10 +6,12 @@ Objects that a command cuts off stay in git's store until git's own clean-up (tw
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from sandbox.errors import UserError
 from sandbox.fs.repository import find_root
 from sandbox.lazy_dataclass import dataclass
 from tools.core.action import ToolFailure
@@ -82,11 +84,43 @@ def revert_states(
     top = find_root(root)
     if top is None:
         return {"git": "the repository is gone"} if changes else {}
-    broker = Broker(top)
     left: dict[str, str] = {}
     for change in changes if forward else reversed(changes):
-        left |= _revert_change(broker, change, old=1 if forward else 0, new=0 if forward else 1)
+        kept: dict[str, str] = {}
+        done: set[str] = set()
+        try:
+            broker = Broker(top)
+            lock = IndexLock(broker, "")
+            with lock if "index" in change else nullcontext():  # HEAD never moves where the index cannot follow
+                old, new = (1, 0) if forward else (0, 1)
+                for part, reason in _revert_change(broker, lock, change, old=old, new=new):
+                    done.add(part)
+                    kept |= {part: reason} if reason else {}
+        except (ToolFailure, UserError) as failure:
+            reason = _format_failure(failure)
+            kept |= dict.fromkeys((part for part in _name_all(change) if part not in done), reason)
+        left |= kept
     return left
+
+
+def find_obstacles(root: Path, changes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the parts that cannot be put back while another git command runs, and why. Blocking."""
+    top = find_root(root)
+    if top is None or not any("index" in change for change in changes):
+        return {}
+    try:
+        IndexLock(Broker(top), "").wait_until_free()
+    except (ToolFailure, UserError) as failure:
+        return dict.fromkeys(name_parts(changes), _format_failure(failure))
+    return {}
+
+
+def _name_all(change: Mapping[str, Any]) -> list[str]:
+    return name_parts([change]) or ["git"]
+
+
+def _format_failure(failure: Exception) -> str:
+    return " ".join(str(failure).split())
 
 
 def name_parts(changes: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -100,41 +134,48 @@ def name_parts(changes: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _revert_change(broker: Broker, change: Mapping[str, Any], *, old: int, new: int) -> dict[str, str]:
-    left: dict[str, str] = {}
+def _revert_change(
+    broker: Broker, lock: IndexLock, change: Mapping[str, Any], *, old: int, new: int
+) -> Iterator[tuple[str, str]]:
+    """Put the parts of a change back; yield each with the reason why it was left alone, "" if it was not."""
     for command in change.get("sent", ()):
-        left[str(command)] = "what was sent to another repository stays there"
+        yield str(command), "what was sent to another repository stays there"
     if problem := _leave_operation(broker, change.get("operation"), old, new):
-        return left | {"git": problem}
+        yield from dict.fromkeys(_name_all(change), problem).items()
+        return
     moved = False
     own = change.get("head", ("", ""))[new]
     for name, pair in change.get("refs", {}).items():
         if place := _find_user(broker, name, own, is_removed=not pair[old]):
-            left[name] = f"it is checked out in {place}"
-        elif not _move_ref(broker, name, pair[old], pair[new]):
-            left[name] = "it has been moved since"
-            moved = True
-    if "head" in change and not moved:
+            yield name, f"it is checked out in {place}"
+        else:
+            problem = _move_ref(broker, name, pair[old], pair[new])
+            moved = moved or bool(problem)
+            yield name, problem
+    if "head" in change:
         pair = change["head"]
-        if _read_head(broker) != pair[new]:
-            left["HEAD"] = "it has been switched since"
+        if moved:
+            yield "HEAD", "a branch is not as it was left"
+        elif _read_head(broker) != pair[new]:
+            yield "HEAD", "it has been switched since"
         else:
             _set_head(broker, pair[old])
+            yield "HEAD", ""
     if "index" in change:
         pair = change["index"]
-        with IndexLock(broker) as lock:
-            if _store_index(broker) != pair[new]:
-                left["the index"] = "something was staged since"
-            else:
-                content = broker.run("cat-file", "blob", pair[old]).stdout if pair[old] else None
-                lock.replace_index(content, (0, 0))  # old: git compares the files by content
+        if _store_index(broker) != pair[new]:
+            yield "the index", "something was staged since"
+        else:
+            content = broker.run("cat-file", "blob", pair[old]).stdout if pair[old] else None
+            lock.replace_index(content, (0, 0))  # old: git compares the files by content
+            yield "the index", ""
     if "stash" in change:
         pair = change["stash"]
         if [list(each) for each in _read_stash(broker)] != pair[new]:
-            left["the stash"] = "it has been changed since"
+            yield "the stash", "it has been changed since"
         else:
             _set_stash(broker, pair[old])
-    return left
+            yield "the stash", ""
 
 
 def _leave_operation(broker: Broker, pair: Sequence[str] | None, old: int, new: int) -> str:
@@ -163,17 +204,18 @@ def _find_user(broker: Broker, name: str, own: str, *, is_removed: bool) -> str:
     return "" if is_here and (own == f"ref: {name}" or not is_removed) else place
 
 
-def _move_ref(broker: Broker, name: str, old: str, new: str) -> bool:
-    """Set a reference to `old` if it is at `new` ("" for none); return whether it was."""
+def _move_ref(broker: Broker, name: str, old: str, new: str) -> str:
+    """Set a reference to `old` if it is at `new` ("" for none); return why it could not be set, "" if it was."""
     null = broker.null_id
     try:
         if old:
             broker.run("update-ref", "-m", "patchwright: undo", name, old, new or null)
         else:
             broker.run("update-ref", "-d", name, new)
-    except ToolFailure:
-        return False
-    return True
+    except ToolFailure as failure:
+        now = broker.run("rev-parse", "--verify", "--quiet", name, ok=(0, 1)).stdout.decode().strip()
+        return _format_failure(failure) if now == new else "it has been moved since"
+    return ""
 
 
 def _read_head(broker: Broker) -> str:

@@ -25,9 +25,12 @@ class IndexLock:
     """`index.lock` in a work tree's git folder: a context, which may be entered again while it is held.
 
     A lock that a kill left behind is recognized by its content and by the lock of the system that died with us.
+
+    consequence: what does not happen while somebody else holds the lock, the beginning of the message
     """
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, consequence: str = "git_commit: nothing was committed: ") -> None:
+        self._consequence = consequence
         self._index = broker.folder / "index"
         self._path = broker.folder / "index.lock"
         self._depth = 0
@@ -51,7 +54,7 @@ class IndexLock:
         while not self._depth and self._path.exists() and not self._remove_leftover():
             if time.monotonic() > deadline:
                 raise ToolFailure(
-                    f"git_commit: nothing was committed: {str(self._path)!r} exists: another git command is running "
+                    f"{self._consequence}{str(self._path)!r} exists: another git command is running "
                     "here, or one crashed. If none runs, the user removes that file. Your changes stay in place."
                 )
             time.sleep(_POLL)

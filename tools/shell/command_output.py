@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 from sandbox.lazy_dataclass import dataclass
 from sandbox.process.command import Capture
-from sandbox.secrets.child_environment import redact
 from tools.core.artifacts import OUTPUT_BUDGET, BudgetSpent
 from tools.core.surroundings import Surroundings
-from tools.core.text import clip, format_size, strip_terminal_codes
+from tools.core.text import clip, format_size, redact_output, strip_terminal_codes
 from tools.core.untrusted_output import escape_lookalikes, format_note
 
 HEAD_SHARE = 0.35
@@ -26,16 +25,14 @@ class ShapedOutput:
 
 def shape_output(at: Surroundings, capture: Capture, *, budget: int, keep: bool = False) -> ShapedOutput:
     """Truncate an output to `budget` characters. `keep`: store it even if it fits, for later questions."""
-    text = strip_terminal_codes(redact(capture.text())).rstrip("\n")
-    fits = not capture.omitted_bytes and len(text) <= budget
+    if capture.omitted_bytes:
+        head, tail = (redact_output(each.decode("utf-8", "replace")) for each in (capture.head, capture.tail))
+    else:
+        head = tail = redact_output(capture.text()).rstrip("\n")
+    fits = not capture.omitted_bytes and len(head) <= budget
     ref, note = _store_output(at, capture) if (not fits or keep) and capture.total else ("", "")
     if fits:
-        return ShapedOutput(text=_clip_lines(text), ref=ref)
-    head, tail = (
-        strip_terminal_codes(redact(part.decode("utf-8", "replace"))) for part in (capture.head, capture.tail)
-    )
-    if not capture.omitted_bytes:
-        head = tail = text
+        return ShapedOutput(text=_clip_lines(head), ref=ref)
     first = _trim_partial_line(head[: int(budget * HEAD_SHARE)], from_start=True)
     last = _trim_partial_line(tail.rstrip("\n")[-int(budget * (1 - HEAD_SHARE)) :], from_start=False)
     missing = capture.total - len(first.encode()) - len(last.encode())

@@ -111,6 +111,44 @@ def test_undo_puts_back_what_a_git_command_changed(repo: Repo, name: str) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("line", ["git switch side", "git add b.txt", "git reset --hard HEAD~1"])
+def test_an_undo_waits_as_a_whole_for_a_git_command_that_holds_the_index(repo: Repo, line: str) -> None:
+    repo.write("a.txt", "two\n")
+    repo.commit_all("second")
+    repo.write("b.txt", "mine\n" if "add" in line else "one\n")
+    before = read_all(repo)
+    run_lines(repo, line)
+    after = read_all(repo)
+    lock = repo.root / ".git/index.lock"
+    lock.write_text("")
+    undone = run("undo", cwd=repo.root)
+    assert undone.code == 13
+    assert "nothing was undone" in undone.err
+    assert "index.lock' exists" in undone.err
+    assert not {"Traceback", "git_commit"} & set(undone.err.replace(":", " ").split())
+    assert read_all(repo) == after
+    lock.unlink()
+    assert run("undo", cwd=repo.root).code == 0
+    assert read_all(repo) == before
+
+
+@pytest.mark.slow
+def test_an_undo_that_git_refuses_names_the_rest_and_keeps_the_files(repo: Repo) -> None:
+    run_lines(repo, "git tag v1 && git add b.txt && git switch -c topic")
+    (repo.root / ".git/HEAD.lock").write_text("")
+    undone = run("undo", cwd=repo.root)
+    assert undone.code == 13
+    assert "  refs/heads/topic: git update-ref failed" in undone.err
+    assert "  HEAD: a branch is not as it was left" in undone.err
+    assert "Traceback" not in undone.err
+    assert repo.git("tag") == ""
+    (repo.root / ".git/HEAD.lock").unlink()
+    run("redo", cwd=repo.root)
+    assert run("undo", cwd=repo.root).code == 0
+    assert repo.git("branch", "--show-current") == "main\n"
+
+
+@pytest.mark.slow
 def test_undo_leaves_what_was_moved_since(repo: Repo) -> None:
     run_lines(repo, "git checkout -b topic && git tag v1")
     repo.write("a.txt", "mine\n")

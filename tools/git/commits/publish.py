@@ -91,7 +91,7 @@ def publish_commit(
                 lock.replace_index(index.read_bytes() if index.exists() else None, _read_times(index))
                 try:
                     _move_ref(broker, head, sha, subject)
-                except BaseException:
+                except BaseException:  # an interrupt, too: the new index with the old HEAD reverts the commit
                     lock.replace_index(known, times)
                     raise
                 return notes
