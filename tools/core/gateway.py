@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sandbox.errors import Fault, UserError
-from sandbox.policy.decision import Approval, Approver, Decision, Mode, Policy
+from sandbox.policy.decision import Approval, Approver, Decision, Policy
 from sandbox.policy.effects import Effect
 from tools.changes.change_tracker import CommandTracking, Snapshotter, TrackedCommand
 from tools.core.action import Action, Observation, ToolFailure, current_action
@@ -17,6 +17,7 @@ from tools.core.action_guard import BegunAction, Guard
 from tools.core.action_hooks import NO_ADVICE, ActionHooks, HookAdvice
 from tools.core.action_marks import describe_undone, mark_guarded_paths
 from tools.core.call_aliases import translate_call, unwrap_call
+from tools.core.git_lines import find_git_commands
 from tools.core.observation_shape import shape_observation
 from tools.core.registry import Tool, Toolbox
 from tools.core.snapshot_spans import SnapshotLog, SnapshotSpans, Span
@@ -199,7 +200,7 @@ class Gateway:
             await self._spans.cover_writes(effect.paths, self.snapshots)
         if effect.kind not in ("none", "read") and span is not None and self.snapshots is not None:
             await self._spans.begin(span, self.snapshots)
-        if command is not None and self._writes_git(action, command):  # git's changes are not the session's
+        if command is not None and self._runs_git(action, command):  # git's changes are not the session's
             return await tool.run(**arguments, at=self.workspace)
         if self.snapshots is not None and (effect.argv or (tool.is_tracked and effect.kind == "write")):
             return await self._run_tracked(tool, arguments, self.snapshots, span)
@@ -347,7 +348,7 @@ class Gateway:
             line = effect.argv[2] if effect.argv[:2] == ("bash", "-c") else shlex.join(effect.argv)
             command = judge_command_line(line, root=root)
             decision = self.policy.decide_command(command, root=root, confined=confined)
-            if decision.verdict == "ask" and confined and not self._writes_git(action, command):
+            if decision.verdict == "ask" and confined and not self._runs_git(action, command):
                 from sandbox.policy.shell.git_lines import explain_hopeless_line
 
                 if hopeless := explain_hopeless_line(command):  # nobody is asked for what cannot be done
@@ -362,16 +363,10 @@ class Gateway:
             judged = mark_hook_fields(judged, tool, action.arguments, self.workspace)
         return self.policy.decide(judged, confined=confined, tool=effect.server_tool or action.tool), None
 
-    def _writes_git(self, action: Action, command: Judgement) -> bool:
-        """Return whether an action is a line of git commands that is run outside the sandbox."""
-        line = str(action.arguments.get("command", "")).lstrip()
-        if action.tool != "shell" or not line.startswith("git "):
-            return False
-        from sandbox.policy.shell.git_lines import read_git_line
-
-        at = self.workspace
-        may_write = at.sandbox.name != "unconfined" and self.policy.mode is not Mode.READ_ONLY
-        return may_write and bool(read_git_line(line, command))
+    def _runs_git(self, action: Action, command: Judgement) -> bool:
+        """Return whether the shell tool runs this as git commands outside the sandbox."""
+        line = str(action.arguments.get("command", ""))
+        return action.tool == "shell" and bool(find_git_commands(self.workspace, line, command))
 
     def _normalize_path(self, path: str) -> str:
         """Return the path as rules name it: relative, links followed."""

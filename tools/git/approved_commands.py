@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from sandbox.helpers.git_runner import NO_HOOKS
 from sandbox.lazy_pattern import compile_lazily
-from sandbox.policy.decision import Mode
 from tools.core.action import Observation, ToolFailure
 from tools.core.text import join_names
 from tools.core.workspace import Workspace
@@ -48,21 +46,6 @@ _NO_SUBMODULES = (
 
 BUDGET = 16_000
 """Characters of output shown, about 4k tokens."""
-
-
-def find_git_commands(line: str, root: Path) -> tuple[tuple[str, ...], ...]:
-    """Return the git commands of a line that is to be run here instead of in the sandbox; () for any other line."""
-    if not line.lstrip().startswith("git "):
-        return ()
-    from sandbox.policy.shell import judge_command_line
-    from sandbox.policy.shell.git_lines import read_git_line
-
-    return read_git_line(line, judge_command_line(line, root=root))
-
-
-def may_run_git(at: Workspace) -> bool:
-    """Return whether commands cannot write git's data themselves, and the mode lets it be written."""
-    return at.sandbox.name != "unconfined" and at.mode is not Mode.READ_ONLY
 
 
 async def run_git_commands(at: Workspace, commands: Sequence[Sequence[str]]) -> Observation:

@@ -90,8 +90,8 @@ def revert_states(
         done: set[str] = set()
         try:
             broker = Broker(top)
-            lock = IndexLock(broker, "")
-            with lock if "index" in change else nullcontext():  # HEAD never moves where the index cannot follow
+            lock = IndexLock(broker, "")  # HEAD never moves where the index cannot follow
+            with lock if "index" in change else nullcontext():
                 old, new = (1, 0) if forward else (0, 1)
                 for part, reason in _revert_change(broker, lock, change, old=old, new=new):
                     done.add(part)
