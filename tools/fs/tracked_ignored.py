@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 from sandbox.errors import UserError
@@ -16,11 +16,9 @@ _MOST = 1_000
 
 def list_tracked_ignored(root: Path, where: str, glob: str | None = None) -> list[str]:
     """Return such files below a path, relative to the workspace. glob: as of `search`"""
-    folders = find_git_folders(root)
-    if folders is None:
+    if find_git_folders(root) is None:
         return []
-    rules = [root / ".gitignore", folders[0] / "index", folders[1] / "info" / "exclude"]
-    found = _FOUND.get(str(root), lambda: (_ask_git(root), list(map(str, rules))))
+    found = _FOUND.get(str(root), lambda: _ask_git(root))
     prefix = "" if where == "." else f"{where}/"
     return [
         path
@@ -34,14 +32,31 @@ def list_tracked_ignored(root: Path, where: str, glob: str | None = None) -> lis
 _FOUND = StampedCache[Sequence[str]]()
 
 
-def _ask_git(root: Path) -> Sequence[str]:
+def _ask_git(root: Path) -> tuple[Sequence[str], list[str]]:
+    """Return these files, and all on which the answer depends: a look at each is cheaper than git's own walk."""
     from sandbox.helpers.git_runner import GitRunner
+    from sandbox.snapshots.coverage.ignore_rules import RULES, list_outer_rule_files
 
-    if find_root(root) is None:
-        return ()
+    folders = find_git_folders(root)
+    if folders is None or find_root(root) is None:
+        return (), []
     runner = GitRunner(root, {**os.environ, "LC_ALL": "C"}, workspace=root)
     try:
-        done = runner.run("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
+        tracked = runner.run("ls-files", "-z", "--cached").split_fields()
+        ignored = runner.run("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
+        around = (folders[0] / "index", folders[1] / "config", *list_outer_rule_files(root))
     except UserError:  # git says elsewhere what keeps it from its work
-        return ()
-    return done.split_fields() if done.returncode == 0 else ()
+        return (), []
+    inside = [f"{root}/{folder}/{RULES}" for folder in _list_folders(tracked)]
+    return ignored.split_fields() if ignored.returncode == 0 else (), [*map(str, around), *inside]
+
+
+def _list_folders(files: Iterable[str]) -> set[str]:
+    """Return the folders that hold files, and those around them; "" is the top."""
+    found = {""}
+    for file in files:
+        folder = file.rpartition("/")[0]
+        while folder not in found:
+            found.add(folder)
+            folder = folder.rpartition("/")[0]
+    return found

@@ -114,6 +114,37 @@ def test_ignored_files_git_and_links_outside_are_not_searched(tmp_path: Path) ->
     assert ".env.sample" in call(search, at, pattern="^a$").text
 
 
+@pytest.mark.parametrize("folder", ["", "logs/", "logs/old/"])
+def test_tracked_files_are_found_whenever_a_rule_of_any_folder_begins_to_ignore_them(
+    tmp_path: Path, folder: str
+) -> None:
+    repo = Repo(tmp_path / "work")
+    repo.write("logs/old/kept.log", "needle\n")
+    repo.write("src/a.py", "needle\n")
+    repo.commit_all("Begin")
+    at = workspace(tmp_path)
+    both = "2 lines in 2 files"
+    assert both in call(search, at, pattern="needle").text
+    for rules in ("*.txt\n", "*.log\n", "*.log\n!src\n", "old\n*.log\n"):
+        repo.write(f"{folder}.gitignore", rules)
+        assert both in call(search, at, pattern="needle").text, rules
+        assert "logs/old/kept.log" in call(list_files, at).value
+    (repo.root / f"{folder}.gitignore").unlink()
+    assert both in call(search, at, pattern="needle").text
+
+
+def test_rules_around_a_workspace_that_is_a_part_of_its_repository_count_when_they_change(
+    tmp_path: Path,
+) -> None:
+    repo = Repo(tmp_path / "shop")
+    repo.write("part/work/a/kept.log", "needle\n")
+    repo.commit_all("Begin")
+    at = workspace(repo.root / "part")
+    assert "1 line in 1 file" in call(search, at, pattern="needle").text
+    repo.write(".gitignore", "*.log\n")
+    assert "1 line in 1 file" in call(search, at, pattern="needle").text
+
+
 def test_a_pattern_or_path_is_never_an_option(tmp_path: Path) -> None:
     at = workspace(tmp_path, {"-f.txt": "--version\n"})
     assert "  1: --version" in call(search, at, pattern="--version").text
