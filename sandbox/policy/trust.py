@@ -37,6 +37,22 @@ def trust_nothing(definitions: Sequence[Definition]) -> bool:
     return not definitions
 
 
+class TrustCheck:
+    """Check of one repository against the store, which is read at each call, since it may change meanwhile."""
+
+    def __init__(self, store: TrustStore, root: Path) -> None:
+        self._store = store
+        self._root = root
+
+    def __call__(self, definitions: Sequence[Definition]) -> bool:
+        """Return whether the user trusts exactly these definitions."""
+        return not definitions or self.read_digest() == compute_digest(definitions)
+
+    def read_digest(self) -> str:
+        """Return the digest of what the user trusts here, "" if that is nothing."""
+        return self._store.read_trusted_digest(self._root)
+
+
 class TrustStore:
     """The repositories that the user trusts, each with the digest of its definitions at that time.
 
@@ -46,11 +62,9 @@ class TrustStore:
     def __init__(self, config: Path) -> None:
         self.file = config / "trust.json"
 
-    def create_check(self, root: Path) -> Trusts:
-        """Return a check of one repository that reads the store on each call, since it may change meanwhile."""
-        return lambda definitions: (
-            not definitions or self.read_trusted_digest(root) == compute_digest(definitions)
-        )
+    def create_check(self, root: Path) -> TrustCheck:
+        """Return a check of one repository."""
+        return TrustCheck(self, root)
 
     def read_trusted_digest(self, root: Path) -> str:
         """Return the trusted digest at `root`, "" if there is none."""

@@ -102,7 +102,11 @@ def test_hooks_run_once_they_are_trusted_and_no_more_when_they_change(
     elif change:
         repo.hook("pre-commit", f"echo ran >> .git/ran; {change}")
     agent_writes(at, "a.py", "three\n")
-    assert bool(make(at).untrusted) == bool(change)
+    if change:
+        with pytest.raises(ToolFailure, match="changed after the user trusted it"):
+            make(at)
+    else:
+        assert make(at).untrusted == ""
     assert repo.read(".git/ran") == ("ran\n" if change else "ran\nran\n")
 
 

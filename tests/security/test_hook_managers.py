@@ -15,6 +15,7 @@ from tests.agent.extension.hooks.test_hooks import observations, run_session
 from tests.security.test_git import defined, make, strange
 from tests.support.cli import call
 from tests.support.repo import Repo, agent_writes
+from tools.core.action import ToolFailure
 from tools.core.workspace import Workspace
 from tools.git.hook_files import list_hook_files
 
@@ -139,8 +140,10 @@ def test_what_changed_since_trust_does_not_run(change: str, by: str, repo: Repo,
         repo.git("add", "-A")
         repo.git("commit", "-q", "--no-verify", "-m", "pulled")
     agent_writes(at, "a.py", "two\n")
-    assert "hook pre-commit" in make(at).untrusted
-    assert ran(repo) == ["hook"]
+    head = repo.head()
+    with pytest.raises(ToolFailure, match="changed after the user trusted it"):
+        make(at)
+    assert (ran(repo), repo.head()) == (["hook"], head)
 
 
 def test_other_changes_need_no_new_trust(repo: Repo, tmp_path: Path) -> None:

@@ -103,7 +103,8 @@ def test_what_is_changed_between_two_commits_does_not_run(change: str, repo: Rep
     at = trusted(repo, tmp_path)
     CHANGES[change](repo)
     agent_writes(at, "a.py", "two\n")
-    assert make(at).untrusted
+    with pytest.raises(ToolFailure, match="changed after the user trusted it"):
+        make(at)
     assert ran(repo) == ["hook"]  # that of the first commit
 
 
@@ -130,7 +131,7 @@ def test_what_is_changed_while_a_commit_is_prepared_does_not_run(
     index = tmp_path / "index"
     shutil.copy(repo.root / ".git/index", index)
     with pytest.raises(ToolFailure, match="changed while the commit was prepared"):
-        create_commit(broker, repo.head(), "x", index, "A <a@example.org> 0 +0000")
+        create_commit(broker, broker, repo.head(), "x", index, "A <a@example.org> 0 +0000")
     assert ran(repo) == ["hook"]
 
 
@@ -228,7 +229,8 @@ def test_a_copy_of_the_repository_is_not_trusted(repo: Repo, tmp_path: Path) -> 
     at = repo.workspace()
     at.trusts = store.create_check(repo.root)
     agent_writes(at, "a.py", "moved\n")
-    assert make(at).untrusted
+    with pytest.raises(ToolFailure, match="changed after the user trusted it"):
+        make(at)
     assert ran(repo) == []
 
 

@@ -13,7 +13,7 @@ from tools.core.workspace import Workspace
 from tools.git.broker import Broker
 from tools.git.command_targets import find_guarded_operand, find_hooks_of_targets, find_planned_program
 from tools.git.git_state import compare_states, read_git_state
-from tools.git.repository_programs import format_warning
+from tools.git.repository_programs import format_warning, list_active_hooks
 
 _NETWORK = frozenset(("fetch", "pull", "push"))
 
@@ -127,6 +127,8 @@ def _refuse_programs(at: Workspace, broker: Broker, commands: Sequence[Sequence[
 def _explain_refusal(at: Workspace, broker: Broker, argv: Sequence[str], hooks: Sequence[str]) -> str:
     if guard := next((name for name in hooks if argv[1] in _GUARDS.get(name, ())), ""):
         return f"the hook {guard} may refuse it"
+    if argv[1] in _RUNS_COMMIT_HOOKS and broker.has_lost_trust and list_active_hooks(broker):
+        return "hooks of commits may refuse it, and what they run changed after the user trusted it"
     if any(each.startswith("--rec") for each in argv[2:]):
         return "it works in submodules, whose settings may name programs"
     if argv[1] == "mv" and (name := find_guarded_operand(at.root, argv[2:])):

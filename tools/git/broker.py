@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from sandbox.errors import Fault, UserError
 from sandbox.fs.repository import find_common_dir, find_git_dir, find_root
@@ -27,15 +27,25 @@ from sandbox.helpers.git_runner import (
 )
 from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.foreign_stores import list_foreign_stores, refuse_foreign_stores
-from sandbox.policy.trust import Definition, Trusts, trust_nothing
+from sandbox.policy.trust import Definition, TrustCheck, Trusts, trust_nothing
 from tools.core.action import ToolFailure
 from tools.git import repository_programs, verified_hooks
 from tools.git.gitpython_start import prepare_gitpython
+from tools.git.hook_files import COMMIT_HOOKS
 
 T = TypeVar("T")
 
 # Hooks may run a project's whole test suite.
 HOOK_TIMEOUT = 1800.0
+
+
+class Hooks(Protocol):
+    """The hooks of a commit, as they may run."""
+
+    def has_hook(self, name: str) -> bool: ...
+    def run_hook(
+        self, name: str, *arguments: str, index: Path | None = None, extra: Mapping[str, str] = {}
+    ) -> GitOutput | None: ...
 
 
 class Broker:
@@ -71,15 +81,16 @@ class Broker:
             raise UserError(Fault.NOT_A_REPOSITORY, f"{str(path)!r} is not in a git repository", _INIT)
         return cls(root, trusts)
 
-    async def run_in_thread(self, function: Callable[[], T]) -> T:
+    async def run_in_thread(self, function: Callable[[], T], stop: Callable[[], None] = lambda: None) -> T:
         """Run a function that uses this broker in a thread. On cancellation, running hooks are stopped and the
-        function is awaited, so that nothing keeps running in the background."""
+        function is awaited, so that nothing keeps running in the background. stop: ends what else it runs"""
         import asyncio
 
         task = asyncio.create_task(asyncio.to_thread(function))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
+            stop()
             self._runner.interrupt(signal.SIGTERM)
             # Git gets the time to remove its locks, a hook that ignores signals gets none.
             until = time.monotonic() + GRACE
@@ -198,7 +209,7 @@ class Broker:
         return sorted(
             path.name
             for path in (folder.iterdir() if folder.is_dir() else ())
-            if path.name not in repository_programs.COMMIT_HOOKS
+            if path.name not in COMMIT_HOOKS
             and not path.suffix
             and path.is_file()
             and os.access(path, os.X_OK)
@@ -210,9 +221,9 @@ class Broker:
 
     def forget_settings(self) -> None:
         """Read settings and hooks anew from now on: a command may have changed what git includes."""
-        for name in ("_settings", "program_definitions", "untrusted_definitions", "_replacement_variables"):
-            self.__dict__.pop(name, None)
-        self.__dict__.pop("_active_hooks", None)
+        for name, value in vars(type(self)).items():
+            if isinstance(value, cached_property):
+                self.__dict__.pop(name, None)
 
     def signs_commits(self) -> bool:
         """Return whether commits are signed here, by programs that need the user's keys."""
@@ -259,6 +270,12 @@ class Broker:
     def untrusted_definitions(self) -> tuple[Definition, ...]:
         """Definitions that the user does not trust."""
         return () if self._trusts(self.program_definitions) else self.program_definitions
+
+    @cached_property
+    def has_lost_trust(self) -> bool:
+        """Whether the user trusted what the repository defines, and it changed since."""
+        given = self._trusts.read_digest() if isinstance(self._trusts, TrustCheck) else ""
+        return bool(given and self.untrusted_definitions)
 
     @cached_property
     def _settings(self) -> list[repository_programs.Setting]:

@@ -23,6 +23,16 @@ from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 from tools.git.hook_words import drop_inspected_words
 
+COMMIT_HOOKS = (
+    "pre-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "reference-transaction",
+    "post-index-change",
+)
+"""Hooks that `git commit` runs; not pre-push, post-checkout …."""
+
 MOST_FILES = 3_000
 """Files that are compared with the trusted ones; a repository with more has them named by its own hooks."""
 
@@ -82,7 +92,8 @@ def list_hook_files(root: Path, hooks: Sequence[bytes]) -> list[HookFile]:
         found[name] = content
         if not is_manifest(name):
             texts.append(content)
-            waiting += _list_named_files(root, (root / name).parent, content)
+            script = read_as_script(name, content)
+            waiting += _list_named_files(root, (root / name).parent, script)
     for name in _list_runner_files(root, texts):
         if name not in found and (content := _read(root, name)) is not None:
             found[name] = content
@@ -95,6 +106,16 @@ def list_hook_files(root: Path, hooks: Sequence[bytes]) -> list[HookFile]:
         ):
             files.append(HookFile(name=name, digest=_hash(part), is_part=True))
     return sorted(files, key=lambda each: each.name)
+
+
+def read_as_script(name: str, content: bytes) -> bytes:
+    """Return the content of a hook as it is run: git, and husky, give one that names no interpreter to the shell."""
+    is_hook = name.rpartition("/")[2] in COMMIT_HOOKS
+    return (
+        b"#!/bin/sh\n" + content
+        if is_hook and not content.startswith(b"#!") and b"\0" not in content
+        else content
+    )
 
 
 def read_part_digest(root: Path, name: str) -> tuple[str, str]:

@@ -13,17 +13,7 @@ from sandbox.helpers.git_runner import GitOutput
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.trust import Definition
-from tools.git.hook_files import MOST_FILES, list_hook_files
-
-# Hooks that `git commit` runs; not pre-push, post-checkout ….
-COMMIT_HOOKS = (
-    "pre-commit",
-    "prepare-commit-msg",
-    "commit-msg",
-    "post-commit",
-    "reference-transaction",
-    "post-index-change",
-)
+from tools.git.hook_files import COMMIT_HOOKS, MOST_FILES, list_hook_files, read_as_script
 
 # husky points core.hooksPath to generated launchers in `.husky/_`; the hooks are one folder up.
 _HUSKY = "_"
@@ -122,6 +112,15 @@ def list_active_hooks(repository: Repository) -> list[Path]:
     return [path for name in COMMIT_HOOKS if os.access(path := folder / name, os.X_OK) and path.is_file()]
 
 
+def names_interpreter(hook: Path) -> bool:
+    """Return whether the system can start a hook; git gives any other to the shell."""
+    try:
+        with hook.open("rb") as file:
+            return file.read(4).startswith((b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"))
+    except OSError:  # git runs what it cannot read, and the launcher says what happened
+        return True
+
+
 def find_scripts_folder(folder: Path) -> Path:
     """Return the folder of the scripts that hooks run: the hooks' own, or its parent if they are launchers."""
     resolved = folder.resolve()
@@ -173,6 +172,7 @@ def _list_hook_definitions(repository: Repository, configuration: Sequence[Setti
             yield Definition(kind="hook", name=path.name, runs=str(path), digest=_compute_digest(content))
     if not hooks:
         return
+    contents = [read_as_script(path.name, content) for path, content in zip(hooks, contents, strict=True)]
     listed = {hook.resolve() for hook in hooks}
     if scripts.is_relative_to(repository.shared.resolve()):  # git's own samples: it never runs them
         beside = [each for each in sorted(scripts.rglob("*")) if each.suffix != ".sample" and each.is_file()]

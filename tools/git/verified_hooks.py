@@ -15,7 +15,7 @@ from pathlib import Path
 from sandbox.policy.trust import Definition
 from sandbox.process.exec_shim import build_exec_prefix
 from tools.git.hook_files import read_part_digest
-from tools.git.repository_programs import PART, build_git_environment
+from tools.git.repository_programs import PART, build_git_environment, names_interpreter
 
 SETTING = "core.hooksPath"
 _EXPECTED = "expected.json"
@@ -43,7 +43,7 @@ def write_launchers(
     path = f"export PATH={shlex.quote(os.environ.get('PATH', os.defpath))}"
     for hook in hooks:
         command = build_exec_prefix(_VERIFY, str(folder / _EXPECTED))
-        shell = () if _names_interpreter(hook) else ("/bin/sh",)  # as git does
+        shell = () if names_interpreter(hook) else ("/bin/sh",)  # as git does
         launcher = folder / hook.name
         launcher.write_text(
             f'#!/bin/sh\nunset {added}\n{restored}\n{path}\nexec {shlex.join((*command, *shell, str(hook)))} "$@"\n',
@@ -61,14 +61,6 @@ def _list_expected(definition: Definition) -> tuple[str, str]:
         return definition.runs, definition.digest
     part, whole = read_part_digest(path.parent, path.name)
     return str(path), whole if part == definition.digest else ""
-
-
-def _names_interpreter(hook: Path) -> bool:
-    try:
-        with hook.open("rb") as file:
-            return file.read(4).startswith((b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"))
-    except OSError:  # git runs what it cannot read, and the launcher says what happened
-        return True
 
 
 _VERIFY = """

@@ -242,6 +242,22 @@ def test_commit_hooks_of_a_repository_that_is_not_trusted_do_not_run(repo: Repo,
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "line", ["git cherry-pick side", "git merge --no-edit side", "git revert --no-edit HEAD"]
+)
+def test_commit_hooks_in_which_trust_is_lost_are_not_passed_by(repo: Repo, line: str) -> None:
+    repo.write("check.sh", "exit 1\n")
+    repo.commit_all("a check")
+    repo.hook("commit-msg", "sh ./check.sh")
+    assert run("trust", cwd=repo.root, stdin="y\n").code == 0
+    repo.write("check.sh", "exit 0\n")
+    before = repo.head()
+    text = list_texts(run_lines(repo, line))[-1]
+    assert "changed after the user trusted it; the user runs this command" in text
+    assert repo.head() == before
+
+
+@pytest.mark.slow
 def test_a_switch_is_no_change_of_the_session(repo: Repo) -> None:
     repo.git("switch", "-q", "side")
     repo.write("a.txt", "side\n")

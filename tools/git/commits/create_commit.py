@@ -16,7 +16,7 @@ from sandbox.lazy_dataclass import dataclass
 from tools.core.action import ToolFailure
 from tools.core.text import strip_terminal_codes
 from tools.core.untrusted_output import escape_lookalikes
-from tools.git.broker import Broker, explain_failure
+from tools.git.broker import Broker, Hooks, explain_failure
 
 KEPT = "Nothing was committed, and your changes stay in the files."
 
@@ -43,7 +43,9 @@ class CreatedCommit:
         return " ".join(self.text.partition("\n\n")[0].split("\n")).strip()
 
 
-def create_commit(broker: Broker, parent: str, text: str, index: Path, author: str) -> CreatedCommit:
+def create_commit(
+    broker: Broker, hooks: Hooks, parent: str, text: str, index: Path, author: str
+) -> CreatedCommit:
     """Create a commit of an index; hooks may change the index and the text. Raises HookRefused, ToolFailure.
 
     parent: the commit before it, "" for none; author: as `git var GIT_AUTHOR_IDENT` prints it
@@ -53,7 +55,7 @@ def create_commit(broker: Broker, parent: str, text: str, index: Path, author: s
     outputs: list[GitOutput] = []
 
     def run_hook(name: str, *arguments: str) -> bool:
-        output = broker.run_hook(name, *arguments, index=index, extra=extra)
+        output = hooks.run_hook(name, *arguments, index=index, extra=extra)
         if output is None:
             return False
         outputs.append(output)
@@ -62,7 +64,7 @@ def create_commit(broker: Broker, parent: str, text: str, index: Path, author: s
         return True
 
     run_hook("pre-commit")
-    text = _run_message_hooks(broker, text, run_hook)
+    text = _run_message_hooks(broker, hooks, text, run_hook)
     tree = broker.run("write-tree", "--missing-ok", index=index).stdout.decode().strip()
     if outputs and parent and tree == broker.run("rev-parse", f"{parent}^{{tree}}").stdout.decode().strip():
         raise ToolFailure(f"git_commit: a hook of this repository took all changes out of the commit. {KEPT}")
@@ -87,10 +89,10 @@ def format_output(output: GitOutput) -> str:
     return escape_lookalikes(strip_terminal_codes(text).strip())
 
 
-def _run_message_hooks(broker: Broker, text: str, run_hook: Callable[..., bool]) -> str:
+def _run_message_hooks(broker: Broker, hooks: Hooks, text: str, run_hook: Callable[..., bool]) -> str:
     """Let the hooks for messages see and change the text, in the file that git gives them."""
     text = _clean_up(text)
-    if not any(broker.has_hook(each) for each in ("prepare-commit-msg", "commit-msg", "post-commit")):
+    if not any(hooks.has_hook(each) for each in ("prepare-commit-msg", "commit-msg", "post-commit")):
         return text
     file = broker.folder / "COMMIT_EDITMSG"
     file.unlink(missing_ok=True)  # never written through a link

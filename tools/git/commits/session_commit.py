@@ -15,13 +15,14 @@ from tools.changes.session_changes import SessionChanges
 from tools.core.action import ToolFailure
 from tools.core.workspace import Workspace
 from tools.git import repository_programs
-from tools.git.broker import Broker, create_scratch_folder, explain_failure
+from tools.git.broker import Broker, Hooks, create_scratch_folder, explain_failure
 from tools.git.commits import commit_secrets, tampered_hooks
 from tools.git.commits.changed_files import ChangedFile, list_changed_files
 from tools.git.commits.commit_plan import CommitPlan, plan_commit
 from tools.git.commits.create_commit import KEPT, CreatedCommit, HookRefused, create_commit, format_output
 from tools.git.commits.git_objects import diff_commits, read_index_entries, write_index_entries
 from tools.git.commits.publish import HeadMoved, publish_commit, read_head, restore_index
+from tools.git.confined_hooks import ConfinedHooks
 from tools.git.index_lock import IndexLock
 from tools.git.repository_state import (
     find_calling_git,
@@ -78,13 +79,17 @@ async def commit_session(at: Workspace, message: str) -> CommitResult:
     them. Raises ToolFailure, with the reason, when nothing was committed.
     """
     broker = Broker.from_path(at.root, at.trusts)
-    return await broker.run_in_thread(lambda: _commit_blocking(at, broker, message))
+    confined = ConfinedHooks(at, broker)
+    return await broker.run_in_thread(lambda: _commit_blocking(at, broker, confined, message), confined.stop)
 
 
-def _commit_blocking(at: Workspace, broker: Broker, message: str) -> CommitResult:
+def _commit_blocking(at: Workspace, broker: Broker, confined: ConfinedHooks, message: str) -> CommitResult:
     text = _add_trailer(message, str(at.facts.get("model", "")))
     _refuse_unfinished(broker)
     author = _require_identity(broker)
+    if broker.has_lost_trust:
+        confined.refuse_impossible(at.changes)
+    hooks: Hooks = confined if broker.has_lost_trust else broker
     lock = IndexLock(broker)
     was_reformatted = False
     for attempt in range(1, _MOST_ATTEMPTS + 1):
@@ -92,7 +97,7 @@ def _commit_blocking(at: Workspace, broker: Broker, message: str) -> CommitResul
         try:
             held = lock if attempt == _MOST_ATTEMPTS else nullcontext()
             with held, translate_write_errors(str(broker.folder)):
-                return _commit_once(at, broker, lock, text, author)
+                return _commit_once(at, broker, hooks, lock, text, author)
         except HeadMoved:
             continue
         except _Reformatted as failure:
@@ -104,7 +109,9 @@ def _commit_blocking(at: Workspace, broker: Broker, message: str) -> CommitResul
     )
 
 
-def _commit_once(at: Workspace, broker: Broker, lock: IndexLock, text: str, author: str) -> CommitResult:
+def _commit_once(
+    at: Workspace, broker: Broker, hooks: Hooks, lock: IndexLock, text: str, author: str
+) -> CommitResult:
     """Commit on top of the HEAD that is read here. Raises HeadMoved if that is no longer HEAD at the end."""
     head = read_head(broker)
     old = head.commit
@@ -128,12 +135,14 @@ def _commit_once(at: Workspace, broker: Broker, lock: IndexLock, text: str, auth
             raise ToolFailure(_explain_nothing_to_commit(at, chosen), not_committed="nothing")
         write_index_entries(broker, chosen.entries, index)
         commit_secrets.refuse_new_secrets(broker, old, index, at.settings.secrets_allowed)
-        before = _read_dirty_files(broker, index)
+        before = _read_dirty_files(broker, hooks, index)
         try:
-            made = create_commit(broker, old, text, index, author)
+            made = create_commit(broker, hooks, old, text, index, author)
         except HookRefused as refusal:
             reason = _explain_refusal(refusal)
-            changed = before is not None and _find_changes(before, _read_dirty_files(broker, index) or {})
+            changed = before is not None and _find_changes(
+                before, _read_dirty_files(broker, hooks, index) or {}
+            )
             if changed and changed <= chosen.entries.keys():
                 raise _Reformatted(reason) from None
             raise ToolFailure(reason, not_committed="hook") from None
@@ -150,7 +159,7 @@ def _commit_once(at: Workspace, broker: Broker, lock: IndexLock, text: str, auth
         notes.append("HEAD is on no branch; to keep this commit, the user makes one: git switch -c NAME")
     elif place := find_second_checkout(broker, head.ref):
         notes.append(f"{place!r} has this branch checked out too, and is one commit behind now")
-    result = _build_result(broker, made, chosen, notes, outputs)
+    result = _build_result(broker, hooks, made, chosen, notes, outputs)
     if lock.read_index() != followed:
         restore_index(broker, lock, changes)
     return result
@@ -160,10 +169,10 @@ class _Reformatted(Exception):
     """A hook refused the commit and changed files of the commit only, as a formatter does. Its text is the reason."""
 
 
-def _read_dirty_files(broker: Broker, index: Path) -> dict[str, tuple[int, ...]] | None:
+def _read_dirty_files(broker: Broker, hooks: Hooks, index: Path) -> dict[str, tuple[int, ...]] | None:
     """Return the tracked files that differ from an index, with the signs by which a later change is seen; None if no
     hook can change files."""
-    if not broker.has_hook("pre-commit"):
+    if not hooks.has_hook("pre-commit"):
         return None
     names = broker.run("diff-files", "--name-only", "-z", index=index).split_fields()
     found: dict[str, tuple[int, ...]] = {}
@@ -248,7 +257,8 @@ def _finish_interrupted_commit(at: Workspace, broker: Broker, lock: IndexLock, h
 
 def _refuse_tampered(broker: Broker, files: Sequence[ChangedFile]) -> None:
     bad = tampered_hooks.find_tampered_files(broker, [file.path for file in files])
-    if bad and not any(each.kind == "hook" for each in broker.untrusted_definitions):
+    is_run = not any(each.kind == "hook" for each in broker.untrusted_definitions)
+    if bad and (is_run or broker.has_lost_trust):
         raise ToolFailure(
             f"git_commit: nothing was committed: this session changed {', '.join(bad)}, which the commit "
             "hooks of this repository would run outside the sandbox. The user reviews and commits these."
@@ -288,7 +298,12 @@ def _forget_changes(changes: SessionChanges, files: Sequence[ChangedFile], paths
 
 
 def _build_result(
-    broker: Broker, made: CreatedCommit, chosen: CommitPlan, notes: list[str], outputs: Sequence[GitOutput]
+    broker: Broker,
+    hooks: Hooks,
+    made: CreatedCommit,
+    chosen: CommitPlan,
+    notes: list[str],
+    outputs: Sequence[GitOutput],
 ) -> CommitResult:
     options = ("--numstat", "-z", "-r", "--root", "--no-renames", "--no-commit-id")
     safe = ("--no-ext-diff", "--no-textconv")
@@ -304,8 +319,14 @@ def _build_result(
         left_out=dict(chosen.excluded),
         notes=tuple(notes),
         output="\n".join(filter(None, map(format_output, outputs))),
-        untrusted=repository_programs.format_warning(broker.untrusted_definitions),
+        untrusted=_format_untrusted(broker, hooks),
     )
+
+
+def _format_untrusted(broker: Broker, hooks: Hooks) -> str:
+    if isinstance(hooks, ConfinedHooks) and hooks.note:
+        return hooks.note
+    return repository_programs.format_warning(broker.untrusted_definitions)
 
 
 def _format_reasons(reasons: Mapping[str, str]) -> str:
