@@ -27,7 +27,7 @@ def build_partial_view(before: View, after: View, written: Mapping[str, bytes | 
             ours[path] = None
         elif there is None and path not in after.extra.large and before.find_entry(path) is None:
             continue  # ignored, and so in neither; or gone again, and then unchanged
-        elif path not in after.extra.large:
+        elif there is not None or path not in after.extra.large:
             ours[path] = (there[0] if there else GIT_FILE, store.write("blob", content))
     changed = {change.path for change in compare_views(before, after)}
     if changed <= written.keys() and all(after.find_entry(path) == entry for path, entry in ours.items()):

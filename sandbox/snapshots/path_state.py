@@ -78,7 +78,7 @@ class SnapshotMetadata:
 
     usual: permission bits of most plain and most executable files (follows the user's umask)
     modes: permission bits of the files that differ from that
-    large: "size@mtime" and mode of files too large to keep
+    large: "size@mtime" and mode of large files, of which only those that our tools write are in the tree
     special: st_mode and "kind@number" of pipes, sockets and devices
     hidden: paths that earlier rules left visible and the present ones do not; undo covers them, commits do not
     empty: folders that hold no file of the snapshot

@@ -15,7 +15,7 @@ from sandbox.snapshots.object_store import Store
 from sandbox.snapshots.path_state import GIT_NESTED, Change, State
 from sandbox.snapshots.reverted_state import NESTED, Clash, compute_reverted_state
 from sandbox.snapshots.snapshot_view import View
-from sandbox.snapshots.working_tree import WorkingTree
+from sandbox.snapshots.working_tree import MAX_FILE_SIZE, MAX_WRITTEN_SIZE, WorkingTree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ def _plan_steps(
     clashes: dict[str, str] = {}
     for path, changes in sorted(histories.items()):
         try:
-            now = workspace.read_state(path)
+            now = workspace.read_state(path, _get_largest(changes[0]))
         except OSError as error:  # closed by somebody since, or another user's
             clashes[path] = (error.strerror or "cannot be read").lower()
             continue
@@ -105,6 +105,12 @@ def _plan_steps(
         clashes |= blocked
         steps = {path: step for path, step in steps.items() if path not in blocked}
     return list(steps.values()), clashes
+
+
+def _get_largest(newest: Change) -> int:
+    """Return the size up to which a file is compared by content: of one that our tools write, as they left it."""
+    is_kept = newest.after is not None and newest.after.is_kept
+    return MAX_WRITTEN_SIZE if is_kept else MAX_FILE_SIZE
 
 
 def _lies_in_repository(workspace: WorkingTree, path: str) -> bool:

@@ -35,7 +35,8 @@ def build_metadata(
         if sign[1] > MAX_FILE_SIZE and stat.S_ISREG(sign[0])
     }
     files = scan.files.items()
-    plain = {path: sign[0] for path, sign in files if stat.S_ISREG(sign[0]) and path not in large}
+    marked = large.keys() & set(left_out)
+    plain = {path: sign[0] for path, sign in files if stat.S_ISREG(sign[0]) and path not in marked}
     usual = earlier.usual if earlier else _find_common_modes(plain.values())
     held = _find_placeholders(root)
     folders = {path: mode for path, mode in collect_folder_modes(scan).items() if path not in held}

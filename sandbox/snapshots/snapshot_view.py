@@ -74,9 +74,16 @@ def compare_views(before: View, after: View) -> list[Change]:
     changes = []
     for path, (left, right) in sorted(entries.items()):
         old, new = before.build_state(path, left), after.build_state(path, right)
-        if old != new:
+        if old != new and not _is_same_large_file(old_facts, new_facts, path, (left, right)):
             changes.append(Change.from_states(path, old, new))
     return changes
+
+
+def _is_same_large_file(
+    before: SnapshotMetadata, after: SnapshotMetadata, path: str, entries: tuple[Entry | None, Entry | None]
+) -> bool:
+    """Return whether it is a large file whose content came to be kept, and which did not change."""
+    return None in entries and path in before.large and before.large[path] == after.large.get(path)
 
 
 def _find_unequal_keys(left: Mapping[str, object], right: Mapping[str, object]) -> set[str]:

@@ -18,6 +18,9 @@ from sandbox.snapshots.path_state import GIT_NESTED, State, format_special_mark
 # Larger files are data or build results; keeping each version would fill the disk.
 MAX_FILE_SIZE = 10_000_000
 
+# Of the files that our tools write, every version is kept up to here; larger ones are not written by them.
+MAX_WRITTEN_SIZE = 256_000_000
+
 # Following a link that was put in a folder's place would lead out of the workspace.
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -31,11 +34,14 @@ class WorkingTree:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def read_state(self, path: str) -> State | None:
-        """Return the state of `path`; None if it is missing, or behind a link; a plain folder has the id ""."""
+    def read_state(self, path: str, most: int = MAX_FILE_SIZE) -> State | None:
+        """Return the state of `path`; None if it is missing, or behind a link; a plain folder has the id "".
+
+        most: bytes from which on a file has a mark in place of its content
+        """
         try:
             with self._open_parent(path) as (folder, name):
-                return self._compute_state(path, folder, name)
+                return self._compute_state(path, folder, name, most)
         except OSError as error:
             if error.errno in _ABSENT:
                 return None
@@ -44,7 +50,7 @@ class WorkingTree:
     def read(self, path: str, state: State) -> bytes:
         """Return the bytes of the file, or a link's target, that has this state."""
         with self._open_parent(path) as (folder, name):
-            return read_file_or_link(name, state.mode, folder)
+            return read_file_or_link(name, state.mode, folder, most=MAX_WRITTEN_SIZE)
 
     def iterate_files_below(self, path: str) -> Iterator[str]:
         """Yield every path below a folder that is not a folder itself."""
@@ -134,7 +140,7 @@ class WorkingTree:
         for folder in self.iterate_folders_from(path):
             self.remove_if_empty(folder)
 
-    def _compute_state(self, path: str, folder: int, name: str) -> State:
+    def _compute_state(self, path: str, folder: int, name: str, most: int) -> State:
         info = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISDIR(info.st_mode):
             place = self._root / path
@@ -144,12 +150,11 @@ class WorkingTree:
                 if nested
                 else State(mode=stat.S_IFDIR, id="")
             )
-        if stat.S_ISREG(info.st_mode) and info.st_size > MAX_FILE_SIZE:
+        if stat.S_ISREG(info.st_mode) and info.st_size > most:
             return State(mode=info.st_mode, id=format_large_mark(info.st_size, info.st_mtime_ns))
         if stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode):
-            return State(
-                mode=info.st_mode, id=compute_object_id("blob", read_file_or_link(name, info.st_mode, folder))
-            )
+            content = read_file_or_link(name, info.st_mode, folder, most=most)
+            return State(mode=info.st_mode, id=compute_object_id("blob", content))
         return State(mode=info.st_mode, id=format_special_mark(info.st_mode, info.st_rdev))
 
     @contextmanager
@@ -174,23 +179,26 @@ def format_large_mark(size: int, mtime_ns: int) -> str:
     return f"{size}@{mtime_ns}"
 
 
-def read_file_or_link(path: str, mode: int, folder: int | None = None, *, unseal: bool = True) -> bytes:
+def read_file_or_link(
+    path: str, mode: int, folder: int | None = None, *, unseal: bool = True, most: int = MAX_FILE_SIZE
+) -> bytes:
     """Return the bytes of a regular file, or a link's target; never the content behind a link.
 
     unseal: a file of this user's that may not be read is made readable for the moment
+    most: bytes of a file that is read; a larger one raises OSError
     """
     if stat.S_ISLNK(mode):
         return os.fsencode(os.readlink(path, dir_fd=folder))
     try:
-        return _read_file(path, folder)
+        return _read_file(path, folder, most)
     except PermissionError:
         if not unseal:
             raise
     with unseal_file(path, folder):
-        return _read_file(path, folder)
+        return _read_file(path, folder, most)
 
 
-def _read_file(path: str, folder: int | None) -> bytes:
+def _read_file(path: str, folder: int | None, most: int) -> bytes:
     # Non-blocking, in case a pipe has taken the file's place.
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with os.fdopen(os.open(path, flags, dir_fd=folder), "rb") as file:
@@ -198,11 +206,11 @@ def _read_file(path: str, folder: int | None) -> bytes:
         if not stat.S_ISREG(info.st_mode):
             raise OSError(errno.EINVAL, "it is no longer a file", path)
         # Not the limit, for which a buffer of its size would be made for each file.
-        content = file.read(min(info.st_size, MAX_FILE_SIZE) + 1)
+        content = file.read(min(info.st_size, most) + 1)
         if len(content) > info.st_size:  # it grows
-            content += file.read(MAX_FILE_SIZE + 1)
-    if len(content) > MAX_FILE_SIZE:
-        raise OSError(errno.EFBIG, f"larger than {MAX_FILE_SIZE // 1_000_000} MB", path)
+            content += file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"larger than {most // 1_000_000} MB", path)
     return content
 
 

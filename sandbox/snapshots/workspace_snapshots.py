@@ -33,7 +33,7 @@ from sandbox.snapshots.restore import RestoreResult, Span, revert_spans
 from sandbox.snapshots.snapshot_metadata import build_metadata, collect_folder_modes
 from sandbox.snapshots.snapshot_view import View
 from sandbox.snapshots.tracked_files import NOTHING, GitObjects
-from sandbox.snapshots.working_tree import MAX_FILE_SIZE, read_file_or_link
+from sandbox.snapshots.working_tree import MAX_FILE_SIZE, MAX_WRITTEN_SIZE, read_file_or_link
 from sandbox.snapshots.workspace_scan import WORTH_WATCHING, Scan, Signature, Walker
 
 __all__ = ["Change", "LostObjectError", "RestoreResult", "Snapshots", "State"]
@@ -81,6 +81,7 @@ class Snapshots:
         self._walker = Walker(root, store, watch_from, self._git.count_tracked)
         self._pack_from, self._borrow_from = pack_from, borrow_from
         self._tracked = NOTHING
+        self._written: set[str] = set()
         self._turn = threading.Lock()
         self._reset()
 
@@ -140,18 +141,23 @@ class Snapshots:
             if not self._last:
                 self._load_cache()
             views = [tuple(View.load(self._store, each) for each in span) for span in spans]
-            self._walker.cover(
-                change.path for old, new in views for change in compute_covered_changes(old, new)
-            )
+            paths = {change.path for old, new in views for change in compute_covered_changes(old, new)}
+            self._walker.cover(paths)
+            self._written |= paths
 
     def find_unseen(self, paths: Iterable[str]) -> set[str]:
-        """Return the paths that the last snapshot of this process has no record of."""
-        return self._walker.find_unseen(paths)
+        """Return the paths of whose content the last snapshot of this process has no record."""
+        named = set(paths)
+        large = {path for path in named - self._written if path in self._left_out}
+        return self._walker.find_unseen(named) | large
 
     def cover_paths(self, paths: Iterable[str]) -> None:
-        """Record these files from the next snapshot on, also if they are ignored: they are about to be written."""
+        """Record these files from the next snapshot on, ignored or large: they are about to be written."""
         with self._turn:
-            self._walker.request_paths(paths)
+            named = set(paths)
+            self._walker.request_paths(named)
+            self._due |= named - self._written
+            self._written |= named
 
     def revert(self, spans: Sequence[tuple[str, str]]) -> RestoreResult:
         """Revert the changes of some spans of time, and no changes between and since.
@@ -232,6 +238,7 @@ class Snapshots:
         self._scan: Scan | None = None
         self._seen: dict[str, Signature] = {}
         self._unsure: set[str] = set()
+        self._due: set[str] = set()
         self._nested: dict[str, str] = {}
         self._walked: dict[str, int] = {}
         self._folders: dict[str, dict[str, Entry]] = {"": {}}
@@ -272,15 +279,16 @@ class Snapshots:
     def _record_workspace(self) -> str:
         started = time.time_ns()
         scan = self._walker.scan()
-        if scan is self._scan and not self._unsure:
+        due, self._due = self._due & self._left_out.keys(), set()
+        if scan is self._scan and not self._unsure and not due:
             return self._last
         found = (scan.files, scan.nested, collect_folder_modes(scan))
         same = found == (self._seen, self._nested, self._walked) and scan.hidden == self._extra.hidden
-        if self._last and not self._unsure and same:
+        if self._last and not self._unsure and not due and same:
             self._seen = scan.files  # the same object compares faster the next time
             self._scan = scan
             return self._last
-        seen, unsure = self._seen, self._unsure
+        seen, unsure = self._seen, self._unsure | due
         changed = [path for path, sign in scan.files.items() if seen.get(path) != sign or path in unsure]
         # Many files at once, as in a new tree or on another branch.
         self._tracked = self._git.read_tracked(scan.files) if len(changed) >= self._borrow_from else NOTHING
@@ -320,13 +328,14 @@ class Snapshots:
         self._left_out.pop(path, None)
         if not (stat.S_ISREG(signature[0]) or stat.S_ISLNK(signature[0])):
             return None
-        if stat.S_ISREG(signature[0]) and signature[1] > MAX_FILE_SIZE:
-            self._left_out[path] = f"larger than {MAX_FILE_SIZE // 1_000_000} MB"
+        most = MAX_WRITTEN_SIZE if path in self._written else MAX_FILE_SIZE
+        if stat.S_ISREG(signature[0]) and signature[1] > most:
+            self._left_out[path] = f"larger than {most // 1_000_000} MB"
             return None
         if (blob := self._tracked.clean.get(path)) is not None:
             return to_git_mode(signature[0]), blob
         try:
-            content = read_file_or_link(f"{self.root}/{path}", signature[0], unseal=may_unseal)
+            content = read_file_or_link(f"{self.root}/{path}", signature[0], unseal=may_unseal, most=most)
         except OSError as error:  # not readable, or gone since the walk: there is nothing to keep
             self._left_out[path] = (error.strerror or "cannot be read").lower()
             return None

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from tests.support.repo import Repo, agent_writes
 from tools.core.action import ToolFailure
-from tools.core.workspace import Workspace
 from tools.git.commits.session_commit import commit_session
 
 Commit = Callable[[Repo, str], bool]
@@ -96,11 +95,12 @@ class SecondCommitter:
             thread.join()
 
 
-def commit_often(at: Workspace, path: str, count: int) -> list[str]:
+def commit_often(repo: Repo, path: str, count: int) -> list[str]:
     """Change a file and commit it as a session does, `count` times; return the ids of the commits.
 
-    A commit that was refused, since others were always first, is tried again.
+    A commit that was refused, since others were always first, is tried again. After each the index has to hold it.
     """
+    at = repo.workspace()
     made: list[str] = []
     for number in range(count):
         agent_writes(at, path, f"{number}\n")
@@ -112,6 +112,8 @@ def commit_often(at: Workspace, path: str, count: int) -> list[str]:
                 continue
         else:
             raise AssertionError(f"{path} {number} was never committed")
+        staged = repo.git("diff", "--cached", "--name-only", "--", path)
+        assert not staged, f"the index reverts {path} {number}"
     return made
 
 

@@ -45,7 +45,7 @@ def test_a_second_committer_in_a_loop_loses_nothing(repo: Repo, way: str) -> Non
         1.0 if way == "plumbing" else 0.15
     )  # it respects no lock of the index, so that only time lets us through
     with SecondCommitter(repo, WAYS[way], pause).running() as other:
-        made = commit_often(repo.workspace(), "a.py", count_cases(24))
+        made = commit_often(repo, "a.py", count_cases(24))
     assert other.made
     assert_nothing_reverted(repo, {"a.py": made}, other.made)
 
@@ -54,7 +54,7 @@ def test_two_sessions_at_once_lose_nothing(repo: Repo) -> None:
     own: dict[str, list[str]] = {}
 
     def work(path: str) -> None:
-        own[path] = commit_often(repo.workspace(), path, count_cases(24))
+        own[path] = commit_often(repo, path, count_cases(24))
 
     threads = [threading.Thread(target=work, args=(path,)) for path in ("a.py", "b.py")]
     for each in threads:

@@ -13,7 +13,7 @@ from typing import Any
 from sandbox.fs.text_file import compute_fingerprint, show_odd_bytes
 from sandbox.fs.transaction.transactions import Conflict, Transactions
 from sandbox.lazy_dataclass import dataclass
-from sandbox.snapshots.working_tree import MAX_FILE_SIZE
+from sandbox.snapshots.working_tree import MAX_WRITTEN_SIZE
 from tools.changes.file_versions import (
     SeenVersion,
     create_version,
@@ -96,6 +96,7 @@ def write_planned_files(
         return
     for each in planned:
         _refuse_redacted_overwrite(tool, each)
+        _refuse_unkept(tool, each)
     if at.content_guard is not None:
         _ask_content_guard(at, at.content_guard, tool, planned)
     _write_planned(at, transactions, tool, planned)
@@ -113,6 +114,7 @@ def _apply_exclusively(
     foreign = {each.path: _check_conflicts(at, tool, each) for each in planned}
     for each in planned:
         _refuse_redacted_overwrite(tool, each)
+        _refuse_unkept(tool, each)
     problems = {each.path: _check_syntax(at, tool, each) for each in planned}
     if at.content_guard is not None:
         _ask_content_guard(at, at.content_guard, tool, planned)
@@ -213,6 +215,15 @@ def _was_any_written(at: Workspace, changing: Sequence[PlannedFile]) -> bool:
     """Return whether any file of a plan was written."""
     writes = [each for each in changing if each.after is not None and each.after != each.before]
     return any(_read_entry(at, each) == each.after for each in writes)
+
+
+def _refuse_unkept(tool: str, planned: PlannedFile) -> None:
+    """Raise ToolFailure for a file whose earlier content snapshots do not keep: no undo would exist."""
+    if len(planned.before or b"") > MAX_WRITTEN_SIZE:
+        raise ToolFailure(
+            f"{tool}: nothing was written: {planned.path} has over {MAX_WRITTEN_SIZE // 1_000_000} MB, so that undo "
+            "could not restore it. Change it by a command, if the user wants that."
+        )
 
 
 def _read_entry(at: Workspace, planned: PlannedFile) -> bytes | None:
@@ -324,11 +335,6 @@ def _describe_change(planned: PlannedFile, notes: Sequence[str]) -> AppliedChang
     old, new = map(show_odd_bytes, (planned.old_text, planned.new_text))
     diff = format_unified_diff(planned.path, old, new, planned.source)
     added, removed = count_diff_lines(diff) if diff else (0, 0)
-    if len(planned.before or b"") > MAX_FILE_SIZE:
-        notes = (
-            *notes,
-            f"note: undo does not restore {planned.path}: it has over {MAX_FILE_SIZE // 1_000_000} MB",
-        )
     return AppliedChange(
         planned=planned, diff=diff, added=added, removed=removed, notes=(*planned.notes, *notes)
     )

@@ -109,3 +109,59 @@ def test_undo_restores_ignored_files_that_our_tools_wrote_and_names_those_of_com
     assert run("redo", cwd=repo.root).code == 0
     assert (repo.read(".env"), repo.read("out/new/n.txt")) == ("A=2\n", "new\n")
     assert not (repo.root / "out/x.txt").exists()
+
+
+LARGE = "first\n" + f"{'x' * 119}\n" * 100_000
+"""12 MB."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("way", "path"),
+    [
+        ("edit", "data.csv"),
+        ("edit", "out/data.csv"),
+        ("apply_patch", "out/data.csv"),
+        ("after a command", "data.csv"),
+        ("in a script", "out/data.csv"),
+    ],
+)
+def test_undo_restores_a_large_file_that_our_tools_wrote(
+    repo: Repo, tmp_path: Path, way: str, path: str
+) -> None:
+    """Ignored or not, also when its mode is rare and the session edits it twice."""
+    repo.write(".gitignore", "out/\n")
+    repo.write(path, LARGE).chmod(0o640)
+    change = call("edit", path=path, old="first\n", new="second\n")
+    patch = f"*** Begin Patch\n*** Update File: {path}\n@@\n-first\n+second\n*** End Patch\n"
+    calls = {
+        "edit": [change, call("edit", path=path, old="second\n", new="third\n")],
+        "apply_patch": [call("apply_patch", patch=patch)],
+        "after a command": [call("shell", command="echo new > b.txt"), change],
+        "in a script": [
+            call("python", code=f"open('b.txt', 'w').write('x'); edit({path!r}, 'first', 'second')")
+        ],
+    }[way]
+    turns = [*({"calls": [each]} for each in calls), {"text": "done"}]
+    made = run("run", "go", "--model", script(tmp_path, turns), "--no-commit", cwd=repo.root)
+    assert made.code in (0, 10), made.err
+    changed = repo.read(path)
+    assert changed != LARGE, made.err
+    undone = run("undo", cwd=repo.root)
+    assert repo.read(path) == LARGE, (undone.out, undone.err)
+    assert (repo.root / path).stat().st_mode & 0o777 == 0o640
+    assert run("redo", cwd=repo.root).code == 0
+    assert repo.read(path) == changed
+    assert run("undo", cwd=repo.root).code == 0
+    assert repo.read(path) == LARGE
+
+
+@pytest.mark.slow
+def test_what_a_person_changed_since_in_a_large_file_stays(repo: Repo, tmp_path: Path) -> None:
+    repo.write("data.csv", LARGE)
+    turns = [{"calls": [call("edit", path="data.csv", old="first\n", new="second\n")]}, {"text": "done"}]
+    run("run", "go", "--model", script(tmp_path, turns), "--no-commit", cwd=repo.root)
+    repo.write("data.csv", repo.read("data.csv") + "mine\n")
+    undone = run("undo", cwd=repo.root)
+    assert repo.read("data.csv") in (LARGE + "mine\n", LARGE.replace("first", "second", 1) + "mine\n")
+    assert undone.code in (0, 13)

@@ -11,6 +11,7 @@ from sandbox.fs.content_stores import find_store
 from tests.support.repo import Repo
 from tests.tools.workspaces import call, refused
 from tools.core.registry import Tool
+from tools.edit.apply import change_writer
 from tools.edit.edit_tools import apply_patch, edit, edit_lines
 from tools.fs.file_tools import read, write
 
@@ -103,9 +104,13 @@ def test_a_link_out_of_the_workspace_names_the_tools_way(repo: Repo, target: str
     assert store.way.replace("FILE", "out") in text
 
 
-def test_an_edit_that_undo_does_not_cover_says_so(repo: Repo) -> None:
-    repo.write("big.txt", "one\n" + "x" * 100_000 + ("\n" + "y" * 100_000) * 100)
-    found = call(edit, repo.workspace(), path="big.txt", old="one\n", new="two\n")
-    assert "undo does not restore big.txt: it has over 10 MB" in found.text
-    repo.write("small.txt", "one\n")
-    assert "undo" not in call(edit, repo.workspace(), path="small.txt", old="one", new="two").text
+def test_a_file_too_large_to_keep_is_not_edited(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(change_writer, "MAX_WRITTEN_SIZE", 1_000)
+    repo.write("big.txt", "one\n" + "x" * 1_000)
+    before = repo.read("big.txt")
+    at = repo.workspace()
+    call(read, at, path="big.txt")
+    for change in ({"old": "one", "new": "two"}, {"old": "x" * 1_000, "new": "y"}):
+        assert "undo could not restore it" in refused(edit, at, path="big.txt", **change)
+    assert "undo could not restore it" in refused(write, at, path="big.txt", content="new\n")
+    assert repo.read("big.txt") == before
