@@ -57,6 +57,10 @@ def assemble_runtime(settings: SessionSettings, request: SessionRequest, home: H
     refuse_foreign_stores(root)
     check_writable(root, settings.access.mode)
     settings = replace(settings, access=replace(settings.access, rules=settings.access.rules.bind(root)))
+    if settings.rules:
+        from agent.rules.rule_places import bind_rules
+
+        settings = replace(settings, rules=bind_rules(settings.rules, root))
     opened: list[Session] = []
     create = request.model or partial(models.create_main_model, apply_doubtful=request.apply_doubtful)
     model = create(lambda text: make_notice_callback(opened[0])(text))

@@ -10,7 +10,7 @@ from typing import Literal
 
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
-from sandbox.policy.rules import Rule, matches_pattern
+from sandbox.policy.rules import Rule, explain_empty_pattern, matches_pattern
 
 About = Literal["paths", "command", "nothing"]
 
@@ -139,6 +139,11 @@ def _parse_event(text: str, tools: Collection[str]) -> EventPattern:
         raise ValueError(f"there is no event {name!r}: {hint}")
     if pattern and EVENTS.get(name) == "nothing":
         raise ValueError(f"the event {name!r} takes no pattern")
+    if pattern and EVENTS.get(name, "paths") == "paths":
+        if pattern.startswith(("/", "~")):
+            raise ValueError(f"{text.strip()!r} matches nothing: events name paths relative to the workspace")
+        if reason := explain_empty_pattern("edit", pattern):
+            raise ValueError(f"{text.strip()!r} {reason[0]}: {reason[1]}")
     return EventPattern(name=name, pattern=pattern)
 
 

@@ -22,6 +22,7 @@ from agent.rules.rule_kinds import (
     UserRule,
 )
 from sandbox.errors import Fault, UserError
+from sandbox.policy.rules import explain_empty_pattern
 
 
 def parse_rules(tables: Sequence[Mapping[str, Any]], source: str) -> tuple[UserRule, ...]:
@@ -139,9 +140,9 @@ def _check_names(field: str, names: Sequence[str]) -> str:
 
 
 def _check_globs(patterns: Sequence[str]) -> str:
-    import posixpath
-
     for each in patterns:
-        if not each.strip() or posixpath.normpath(each).startswith(("..", "/")):
-            return f"{each!r} is no path in the workspace"
+        if not each.strip():
+            return f"{each!r} is no path"
+        if reason := explain_empty_pattern("edit", each.strip()):
+            return f"{each!r} {reason[0]}: {reason[1]}"
     return ""

@@ -19,6 +19,7 @@ from agent.rules.named_rule import NamedRule
 from agent.rules.order_rules import parse_orders
 from agent.rules.rule_engine import Breach, RuleEngine
 from agent.rules.rule_kinds import Level, get_level, select_known
+from agent.rules.rule_places import bind_rules
 from agent.rules.rule_state import RuleState
 from sandbox.fs.untrusted_file import read_workspace_text
 from sandbox.fs.workspace_tree import Tree
@@ -198,4 +199,4 @@ def check_session(
     translate: Translate = lambda action: action,
 ) -> list[Finding]:
     """Return the actions of a log that break rules."""
-    return SessionCheck(rules, root, snapshots, translate).check(events)
+    return SessionCheck(bind_rules(rules, root), root, snapshots, translate).check(events)

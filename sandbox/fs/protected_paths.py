@@ -22,6 +22,10 @@ OWN = ("patchwright.toml", ".patchwright")
 FOLDERS = (GIT, *self_run_files.FOLDERS)
 """Settings of git, editors, continuous integration and hooks: programs run them with the user's rights."""
 
+_PARTS_OF_GIT = ("objects", "refs", "commondir")
+_ACTED_ON = ("config", "config.worktree", "hooks")
+"""Entries of a git folder by which git finds its data, and by which it starts programs."""
+
 BARE = "HEAD"
 """A workspace without `.git` becomes a repository's data itself by this file, `objects` and `refs`."""
 
@@ -213,11 +217,15 @@ def _find_in_home(root: Path, parts: Sequence[str]) -> str:
 
 
 def _find_git_part(root: Path, parts: Sequence[str]) -> str:
-    """Return the part of a path by which a plain folder would become a repository's data."""
+    """Return the part of a path by which a plain folder would become a repository's data, or by which git runs
+    programs where it is one (`fixture.git`)."""
     if parts[-1] == BARE:
         return BARE
     for at, name in enumerate(parts):
-        if name in ("objects", "refs", "commondir") and os.path.lexists(root.joinpath(*parts[:at], BARE)):
+        folder = root.joinpath(*parts[:at])
+        if name in _PARTS_OF_GIT and os.path.lexists(folder / BARE):
+            return name
+        if name in _ACTED_ON and all(os.path.lexists(folder / each) for each in (BARE, "objects", "refs")):
             return name
     return ""
 

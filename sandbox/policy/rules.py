@@ -157,7 +157,7 @@ def parse_rule(text: str, verdict: Permission) -> Rule:
     if found is None or kind is None or not found[2].strip():
         forms = ", ".join(EXAMPLES.values())
         raise UserError(Fault.CONFIGURATION, f"{text!r} is not a rule", f"Rules look like these: {forms}.")
-    if reason := _explain_nothing(kind, found[2].strip()):
+    if reason := explain_empty_pattern(kind, found[2].strip()):
         raise UserError(Fault.CONFIGURATION, f"{text!r} {reason[0]}", reason[1])
     pattern = _normalize_command(found[2]) if kind == "shell" else found[2].strip()
     if kind in ("read", "edit") and posixpath.normpath(pattern) == ".":
@@ -171,7 +171,7 @@ def parse_rule(text: str, verdict: Permission) -> Rule:
     return Rule(kind=kind, pattern=pattern, verdict=verdict)
 
 
-def _explain_nothing(kind: Kind, pattern: str) -> tuple[str, str] | None:
+def explain_empty_pattern(kind: Kind, pattern: str) -> tuple[str, str] | None:
     """Return why a pattern can match nothing, and what to write; None if it can match something."""
     if kind in ("read", "edit"):
         place = posixpath.expanduser(pattern)

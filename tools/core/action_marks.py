@@ -35,5 +35,5 @@ def mark_guarded_paths(effect: Effect, root: Path) -> Effect:
     guards = dict.fromkeys(guard for path in effect.paths if (guard := find_protected_name(root, path)))
     if not guards:
         return effect
-    reason = f"editors, shells, hooks or services act on {', '.join(guards)}"
+    reason = f"git, editors, shells, hooks or services act on {', '.join(guards)}"
     return replace(effect, outside=True, reason=reason)

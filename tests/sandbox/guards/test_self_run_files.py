@@ -115,3 +115,13 @@ def test_an_edit_that_would_make_a_folder_a_repository_is_known(tmp_path: Path) 
     (tmp_path / "pkg" / "HEAD").write_text("ref: refs/heads/main\n")
     for path in ("pkg/objects/x", "pkg/refs/heads/x", "pkg/commondir"):
         assert find_protected_name(tmp_path, path) == path.split("/")[1]
+
+
+def test_an_edit_by_which_git_would_run_a_program_in_a_committed_repository_is_known(tmp_path: Path) -> None:
+    for name in ("HEAD", "objects/x", "refs/x", "config"):
+        (tmp_path / "fixture.git" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "fixture.git" / name).write_text("")
+    for path in ("fixture.git/config", "fixture.git/hooks/post-update", "fixture.git/config.worktree"):
+        assert find_protected_name(tmp_path, path) == path.split("/")[1]
+    for path in ("fixture.git/description", "fixture.git/info/exclude", "settings/config"):
+        assert find_protected_name(tmp_path, path) == ""
