@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from threading import Lock
@@ -58,7 +58,7 @@ class ConfinedHooks:
             else ""
         )
 
-    def refuse_impossible(self, changed: Container[str]) -> None:
+    def refuse_impossible(self, changed: Collection[str]) -> None:
         """Raise ToolFailure if a hook that may refuse the commit cannot run here. changed: files of the session"""
         names = [each for each in sorted(self._hooks) if each in _GATES or each == _FOR_GIT_ALONE]
         names += sorted(

@@ -88,7 +88,7 @@ def _commit_blocking(at: Workspace, broker: Broker, confined: ConfinedHooks, mes
     _refuse_unfinished(broker)
     author = _require_identity(broker)
     if broker.has_lost_trust:
-        confined.refuse_impossible(at.changes)
+        confined.refuse_impossible(list(at.changes))
     hooks: Hooks = confined if broker.has_lost_trust else broker
     lock = IndexLock(broker)
     was_reformatted = False
