@@ -48,7 +48,6 @@ ALLOWED = {
     "tools/git/index_lock.py": "git's lock beside the index, made or compared by handle",
     "tools/git/messages/model_message.py": "not a file: the text of a change",
     "tools/git/repository_state.py": SYSTEM,
-    "tools/git/verified_hooks.py": "the first bytes of trusted hooks",
     "sandbox/guards/folder_handles.py": "by folder handles, regular files only",
     "sandbox/guards/hard_links.py": "by folder handles, regular files only",
     "agent/cluster/ray_cluster.py": WRITES,

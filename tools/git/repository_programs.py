@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from sandbox.fs.regular_file import SOURCE, UnsafeFileError, read_regular_file
+from sandbox.fs.regular_file import SOURCE, UnsafeFileError, read_regular_file, read_start
 from sandbox.helpers.git_runner import GitOutput
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
@@ -114,11 +114,9 @@ def list_active_hooks(repository: Repository) -> list[Path]:
 
 def names_interpreter(hook: Path) -> bool:
     """Return whether the system can start a hook; git gives any other to the shell."""
-    try:
-        with hook.open("rb") as file:
-            return file.read(4).startswith((b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"))
-    except OSError:  # git runs what it cannot read, and the launcher says what happened
-        return True
+    start = read_start(hook, 4)
+    # git runs what it cannot read, and the launcher says what happened
+    return start is None or start.startswith((b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"))
 
 
 def find_scripts_folder(folder: Path) -> Path:
