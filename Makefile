@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE PYTHONPATH PYTHONHOME PYTHONSAFEPATH VIRTUAL_EN
 
 VENV ?= .venv
 BIN := $(VENV)/bin
-CODE := cli agent tools sandbox patchwright
+CODE := packages cli agent tools sandbox patchwright
 T ?= tests
 LOCK := $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 \
 	--generate-hashes --no-annotate --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)

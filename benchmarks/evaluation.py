@@ -17,16 +17,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from agent.app_dirs import Home
-from agent.evaluation.executors.local_executor import LocalExecutor
-from agent.evaluation.runs.base_repository import prepare_base
-from agent.evaluation.runs.result_store import ResultStore
-from agent.evaluation.runs.run_plan import make_plan
-from agent.evaluation.runs.run_suite import SuiteRun
-from agent.evaluation.runs.variant import RunFolders, make_variant
-from agent.evaluation.tasks.task_file import TaskFile
-from agent.evaluation.tasks.task_folder import Task
-from agent.evaluation.tasks.task_writer import TaskDraft, write_task
 from agent.session_settings import SessionSettings
+from packages.evaluation.executors.local_executor import LocalExecutor
+from packages.evaluation.runs.base_repository import prepare_base
+from packages.evaluation.runs.result_store import ResultStore
+from packages.evaluation.runs.run_plan import make_plan
+from packages.evaluation.runs.run_suite import SuiteRun
+from packages.evaluation.runs.variant import RunFolders, make_variant
+from packages.evaluation.tasks.task_file import TaskFile
+from packages.evaluation.tasks.task_folder import Task
+from packages.evaluation.tasks.task_writer import TaskDraft, write_task
 
 CHECKOUT = Path(__file__).parents[1]
 

@@ -23,14 +23,14 @@ from pathlib import Path
 from typing import Any
 
 from agent.app_dirs import Home
-from agent.cluster.ray_cluster import RayCluster
-from agent.evaluation.executors.ray_executor import RayExecutor, RayOptions
-from agent.evaluation.runs.result_store import ResultStore
-from agent.evaluation.runs.run_plan import RunPlan, make_plan
-from agent.evaluation.runs.run_suite import Progress, SuiteRun
-from agent.evaluation.runs.variant import RunFolders, make_variant
-from agent.evaluation.tasks.task_folder import load_task
 from agent.session_settings import SessionSettings
+from packages.evaluation.runs.result_store import ResultStore
+from packages.evaluation.runs.run_plan import RunPlan, make_plan
+from packages.evaluation.runs.run_suite import Progress, SuiteRun
+from packages.evaluation.runs.variant import RunFolders, make_variant
+from packages.evaluation.tasks.task_folder import load_task
+from packages.scale.cluster.ray_cluster import RayCluster
+from packages.scale.trials.ray_executor import RayExecutor, RayOptions
 from patchwright.version import VERSION
 from tests.support.ray_cluster import list_trial_actors, start_cluster
 

@@ -80,7 +80,7 @@ def _is_interactive_start() -> bool:
 
 
 def open_floors() -> None:
-    """Make `cli`, `agent`, `tools` and `sandbox` importable, in this process only.
+    """Make `cli`, `agent`, `tools`, `sandbox` and `packages` importable, in this process only.
 
     They come first, so that nothing in a user's project shadows them; and no environment variable is
     set, so that no child process sees them.

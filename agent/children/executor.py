@@ -72,3 +72,9 @@ class Executor(Protocol):
     async def start(self, order: ChildOrder) -> Execution:
         """Start a session. Raises UserError."""
         ...
+
+
+class RemotePlaces(Executor, Protocol):
+    """Starts child sessions on other machines. slots: how many run at the same time"""
+
+    slots: int

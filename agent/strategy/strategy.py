@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -23,7 +23,9 @@ from agent.strategy.strategy_turn import StrategyTurn
 from agent.turn.runtime import Runtime
 
 if TYPE_CHECKING:
-    from agent.children.remote.remote_executor import RemoteExecutor
+    from contextlib import AbstractAsyncContextManager
+
+    from agent.children.executor import RemotePlaces
 
 
 class Strategy(Protocol):
@@ -83,12 +85,13 @@ class StrategyWork:
             self._has_run = True
             return await self._strategy.run(turn)
 
-    def _connect_cluster(self) -> AbstractAsyncContextManager[RemoteExecutor]:
-        from agent.children.remote.remote_executor import connect_cluster
+    def _connect_cluster(self) -> AbstractAsyncContextManager[RemotePlaces]:
+        from sandbox.extensions import load_extension
 
         environment = self._runtime.environment
         assert environment is not None, "Children refuses a session without settings"
-        return connect_cluster(
+        connect: Callable[..., AbstractAsyncContextManager[RemotePlaces]] = load_extension("executors", "ray")
+        return connect(
             self._settings.ray,
             self._settings.ray_env,
             environment.request.env,

@@ -121,18 +121,26 @@ def is_known_strategy(name: str) -> bool:
     """Return whether a strategy of this program, or of a package of the user's, has this name."""
     if name in STRATEGIES:
         return True
-    from agent.strategy.user_strategies import list_user_strategies
+    from sandbox.extensions import list_foreign_extensions
 
-    return name in list_user_strategies()
+    return name in list_foreign_extensions("strategies")
 
 
 def make_strategy(settings: StrategySettings) -> Strategy:
     """Return the strategy that settings name. Raises UserError if one of a package cannot be loaded."""
     if settings.name in STRATEGIES:
         return STRATEGIES[settings.name](settings)
-    from agent.strategy.user_strategies import make_user_strategy
+    from sandbox.extensions import load_foreign_extension
 
-    return make_user_strategy(settings.name, settings)
+    make = load_foreign_extension("strategies", settings.name)
+    try:
+        made: Strategy = make(settings)
+    except Exception as error:  # of other people's code: its name and the cause are told
+        raise UserError(
+            Fault.CONFIGURATION,
+            f"the strategy {settings.name!r} cannot be made: {type(error).__name__}: {error}",
+        ) from error
+    return made
 
 
 def check_strategy_name(name: str) -> None:

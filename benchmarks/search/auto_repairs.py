@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from agent.evaluation.suites.scratch_workspace import open_scratch
 from agent.strategy.auto_strategy import choose_strategy, describe_tests
 from benchmarks.search.joined_programs import JoinedPrograms
 from benchmarks.search.program_states import ONE, World, read_worlds
@@ -25,6 +24,7 @@ from benchmarks.search.repairs import (
     solve_by_sampling,
     solve_by_tree,
 )
+from packages.evaluation.suites.scratch_workspace import open_scratch
 from tools.core.workspace import Workspace
 
 STRATEGIES = {

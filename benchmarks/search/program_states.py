@@ -22,11 +22,11 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from agent.evaluation.suites.built_task import compute_half, make_task_name
-from agent.evaluation.suites.programs import debugbench
-from agent.evaluation.suites.programs.program_answers import JUDGE, agree_all
-from agent.evaluation.suites.programs.varied_inputs import vary_arguments
 from benchmarks.verification.pools import find_repository, read_blob
+from packages.evaluation.suites.built_task import compute_half, make_task_name
+from packages.evaluation.suites.programs import debugbench
+from packages.evaluation.suites.programs.program_answers import JUDGE, agree_all
+from packages.evaluation.suites.programs.varied_inputs import vary_arguments
 from sandbox.process.command_line import CommandLine
 from tools.repair.engine.candidates.candidate_generation import generate_candidates
 from tools.repair.localize.statement_ranking import Suspect

@@ -17,7 +17,6 @@ from random import Random
 from statistics import mean
 from typing import Any, Protocol
 
-from agent.evaluation.suites.scratch_workspace import open_scratch
 from agent.exit_codes import Exit
 from agent.strategy.candidate import Candidate
 from agent.strategy.failure_classes import FailureEvidence, classify_failure
@@ -28,6 +27,7 @@ from agent.strategy.search.search_record import SearchRecord
 from agent.strategy.search.search_tree import SearchTree
 from agent.strategy.search.tree_strategy import make_round
 from benchmarks.search.program_states import Hunk, Moves, World, read_worlds
+from packages.evaluation.suites.scratch_workspace import open_scratch
 
 
 class Repairable(Protocol):

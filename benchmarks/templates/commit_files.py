@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 from typing import Any
 
-from agent.evaluation.suites.source_folder import GitHistory
+from packages.evaluation.suites.source_folder import GitHistory
 
 
 def read_program(clone: str, commit: str, path: str) -> str:

@@ -21,8 +21,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from agent.evaluation.suites.scratch_workspace import open_scratch
-from agent.evaluation.suites.source_folder import GitHistory
+from packages.evaluation.suites.scratch_workspace import open_scratch
+from packages.evaluation.suites.source_folder import GitHistory
 from tools.repair.engine import repair_engine
 from tools.repair.localize.coverage_spectrum import is_test_file
 

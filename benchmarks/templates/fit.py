@@ -28,7 +28,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from agent.evaluation.suites.programs.debugbench import PREAMBLE, SEMANTIC
+from packages.evaluation.suites.programs.debugbench import PREAMBLE, SEMANTIC
 from tools.repair.engine.candidates.candidate_generation import generate_candidates
 from tools.repair.engine.candidates.likelihood import Traits
 from tools.repair.localize.coverage_spectrum import Spectrum, Test

@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from agent.evaluation.mining.fix_commits import SAYS_FIX
 from benchmarks.templates.commit_files import plain, read_program
+from packages.evaluation.mining.fix_commits import SAYS_FIX
 from tools.repair.localize.coverage_spectrum import is_test_file
 from tools.repair.localize.word_relevance import collect_function_words, split_name
 from tools.repair.templates.support.source_tree import Function

@@ -8,13 +8,15 @@ they are called. Only the module of the command that is called is imported: turn
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_group
+
+from sandbox.extensions import list_own_extensions, load_extension
 
 THEMES: Mapping[str, tuple[str, ...]] = {
     "run.run": ("run",),
@@ -56,10 +58,9 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "config.plugin": ("plugin",),
     "config.strategies": ("strategies",),
     "mcp.mcp": ("mcp",),
-    "evaluation.evaluation": ("eval",),
     "config.config": ("config", "completion", "schema"),
 }
-"""Modules of this folder and the commands that each declares."""
+"""Modules of this folder and the commands that each declares. Those of packages come by `sandbox.extensions`."""
 
 HELP_SECTIONS: Mapping[str, str] = {
     "Work": "run resume repair reproduce migrate select acp",
@@ -98,9 +99,14 @@ class CommandGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is called. Raises UserError for a word that is none."""
         if args and args[0] not in self.commands and not args[0].startswith("-"):
-            from cli.commands.usage_errors import build_command_error
+            from sandbox.extensions import list_foreign_extensions, load_foreign_extension
 
-            raise build_command_error(args[0], list(self.commands))
+            if args[0] in list_foreign_extensions("commands"):
+                self.commands.update(build_commands(load_foreign_extension("commands", args[0])))
+            else:
+                from cli.commands.usage_errors import build_command_error
+
+                raise build_command_error(args[0], list(self.commands))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -120,12 +126,19 @@ class CommandGroup(TyperGroup):
 class _LazyCommands(Mapping[str, Any]):
     def __init__(self) -> None:
         self._theme = {name: theme for theme, names in THEMES.items() for name in names}
+        self._theme |= dict.fromkeys(list_own_extensions("commands"), "")
         self._made: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
-            self._made |= load_commands(self._theme[name])
+            theme = self._theme[name]
+            self._made |= load_commands(theme) if theme else build_commands(load_extension("commands", name))
         return self._made[name]
+
+    def update(self, commands: Mapping[str, Any]) -> None:
+        """Add commands of another package."""
+        self._made |= commands
+        self._theme |= dict.fromkeys(commands, "")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._theme)
@@ -135,7 +148,12 @@ class _LazyCommands(Mapping[str, Any]):
 
 
 def load_commands(theme: str) -> Mapping[str, Any]:
-    """Return the commands of a theme by name, as typer builds them from their functions."""
+    """Return the commands of a theme by name."""
+    return build_commands(import_module(f"cli.commands.{theme}").add)
+
+
+def build_commands(add: Callable[[typer.Typer], None]) -> Mapping[str, Any]:
+    """Return the commands that a function declares by name, as typer builds them from their functions."""
     app = typer.Typer(rich_markup_mode=None)
-    import_module(f"cli.commands.{theme}").add(app)
+    add(app)
     return get_group(app).commands

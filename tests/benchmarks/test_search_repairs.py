@@ -6,11 +6,11 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from agent.evaluation.suites.scratch_workspace import open_scratch
 from benchmarks.search.auto_repairs import measure_task
 from benchmarks.search.joined_programs import JoinedPrograms
 from benchmarks.search.program_states import ONE, World, build_world
 from benchmarks.search.repairs import SimulatedWork, solve_by_evolution, solve_by_sampling, solve_by_tree
+from packages.evaluation.suites.scratch_workspace import open_scratch
 
 RIGHT = "class Solution:\n    def f(self, a, b):\n        x = a + 1\n        y = 0\n        return x + b * 2 + y\n"
 RECORD = {

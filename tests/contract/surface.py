@@ -326,7 +326,7 @@ def variables() -> list[str]:
     return sorted(named - of_settings)
 
 
-FOLDERS = ("patchwright", "cli", "agent", "tools", "sandbox")
+FOLDERS = ("patchwright", "cli", "agent", "tools", "sandbox", "packages")
 
 
 # ── Schemas ──────────────────────────────────────────────────────────────────────────────────────────

@@ -9,19 +9,20 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 OF_OURS = {
-    "agent/evaluation/suites/suite_table.py": "a module of ours, by the table of suites",
+    "packages/evaluation/suites/suite_table.py": "a module of ours, by the table of suites",
     "cli/commands/config/import_.py": "a module of ours, by an agent that the option allows",
     "cli/commands/group.py": "a module of ours, by the table of commands",
     "tools/builtin_tools.py": "a module of ours, by the table of tools",
     "tools/code/languages.py": "a grammar of the table of languages",
     "patchwright/exports.py": "a module of ours, by the table of exports",
     "tools/lint/checks/__init__.py": "a module of ours, by the list of checks",
+    "sandbox/extensions.py": "an object of ours, by the table of packages",
     "tools/web/page_text.py": "a library of the table of converters",
 }
 """Files of this process that import or look up a module by a name that is no constant, and where the name is from."""
 
 ELSEWHERE = (
-    "agent/evaluation/suites/programs/tests_judge.py",
+    "packages/evaluation/suites/programs/tests_judge.py",
     "agent/verify/reproduction/probe/",
     "agent/verify/select/program_worker.py",
     "tools/kernel/patchwright_kernel/",
@@ -43,7 +44,7 @@ def list_calls(path: Path) -> Iterator[ast.Call]:
 
 def test_no_module_is_imported_by_a_strangers_name() -> None:
     found = set()
-    for floor in ("sandbox", "tools", "agent", "cli", "patchwright"):
+    for floor in ("sandbox", "tools", "agent", "cli", "patchwright", "packages"):
         for path in (ROOT / floor).rglob("*.py"):
             name = path.relative_to(ROOT).as_posix()
             if name.startswith(ELSEWHERE) or name == "sandbox/policy/shell/commands/command_call.py":

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 
 ROOT = Path(__file__).parents[2]
-FLOORS = ("sandbox", "tools", "agent", "cli", "patchwright")
+FLOORS = ("sandbox", "tools", "agent", "cli", "patchwright", "packages")
 
 
 def read_modules(root: Path) -> dict[str, Path]:

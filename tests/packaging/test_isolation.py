@@ -221,7 +221,7 @@ def test_code_of_ours_that_commands_can_change_is_told(tmp_path: Path, project: 
     """A checkout that is worked on with itself: its code has to be writable."""
     copy = tmp_path / "copy"
     Repo(copy)
-    for name in ("patchwright", "cli", "agent", "tools", "sandbox"):
+    for name in ("patchwright", "cli", "agent", "tools", "sandbox", "packages"):
         run("cp", "-r", CHECKOUT / name, copy / name, cwd=tmp_path)
     (copy / "examples").symlink_to(CHECKOUT / "examples")
     model = script(tmp_path, [{"text": "Nothing to do."}])

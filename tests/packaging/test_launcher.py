@@ -47,7 +47,7 @@ def python(cwd: Path, code: str, **env: str) -> str:
 
 def project(folder: Path) -> Path:
     """A user's project with packages that are called as ours are, and as what we depend on."""
-    for name in ("tools", "agent", "sandbox", "cli", "typer"):
+    for name in ("tools", "agent", "sandbox", "cli", "packages", "typer"):
         (folder / name).mkdir()
         (folder / name / "__init__.py").write_text("raise SystemExit('the project shadows Patchwright')\n")
     return folder
@@ -84,13 +84,13 @@ def test_a_project_shadows_none_of_our_floors(tmp_path: Path, safe: str) -> None
     found = python(
         project(tmp_path),
         "import patchwright.launcher as launcher; launcher.open_floors()\n"
-        "import cli, agent, tools, sandbox\n"
-        "for floor in (cli, agent, tools, sandbox): print(floor.__file__)",
+        "import cli, agent, tools, sandbox, packages\n"
+        "for floor in (cli, agent, tools, sandbox, packages): print(floor.__file__)",
         PYTHONSAFEPATH=safe,
         PYTHONPATH=str(tmp_path),
     )
     assert found.split() == [
-        str(CHECKOUT / floor / "__init__.py") for floor in ("cli", "agent", "tools", "sandbox")
+        str(CHECKOUT / floor / "__init__.py") for floor in ("cli", "agent", "tools", "sandbox", "packages")
     ]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tests.support.cli import CHECKOUT
 
-FLOORS = ("cli", "agent", "tools", "sandbox")
+FLOORS = ("cli", "agent", "tools", "sandbox", "packages")
 
 IN_OTHER_PYTHONS = ("tools/repair/patchwright_worker", "tools/kernel/patchwright_kernel")
 """What runs in a project's own Python, without our modules."""

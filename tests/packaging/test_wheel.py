@@ -34,7 +34,7 @@ def test_the_wheel_adds_one_name_to_site_packages(wheel: Path) -> None:
 
 def test_the_wheel_carries_all_of_the_floors_and_nothing_of_the_workshop(wheel: Path) -> None:
     packed = set(zipfile.ZipFile(wheel).namelist())
-    for folder in ("cli", "agent", "tools", "sandbox", "examples"):
+    for folder in ("cli", "agent", "tools", "sandbox", "examples", "packages"):
         files = (path for path in (CHECKOUT / folder).rglob("*") if path.is_file())
         expected = {
             f"patchwright/_floors/{path.relative_to(CHECKOUT).as_posix()}"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.cluster.archives import unpack_folder
 from agent.events import GoalEvent, Prompt, SessionStart, SnapshotEvent, UndoEvent
 from agent.session.log import Session, read_events
 from agent.session.received_sessions import take_sessions
+from packages.scale.cluster.archives import unpack_folder
 from sandbox.errors import UserError
 from tests.support.hostile_node import SECRET, HostileNode
 

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.evaluation.suites.scratch_workspace import open_scratch
-from agent.evaluation.suites.suite_builder import BuildSummary, build_suite
-from agent.evaluation.tasks.folder_files import list_folder_files, write_files
-from agent.evaluation.tasks.suite_folder import load_suite
-from agent.evaluation.tasks.task_folder import Task
+from packages.evaluation.suites.scratch_workspace import open_scratch
+from packages.evaluation.suites.suite_builder import BuildSummary, build_suite
+from packages.evaluation.tasks.folder_files import list_folder_files, write_files
+from packages.evaluation.tasks.suite_folder import load_suite
+from packages.evaluation.tasks.task_folder import Task
 from sandbox.process.command import Command
 from tools.core.workspace import Workspace
 

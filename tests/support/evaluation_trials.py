@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from agent.app_dirs import Home
-from agent.evaluation.runs.trial_order import TrialOrder
-from agent.evaluation.runs.variant import RunFolders
-from agent.evaluation.tasks.task_file import TaskFile
-from agent.evaluation.tasks.task_folder import Task
-from agent.evaluation.tasks.task_writer import TaskDraft, write_task
 from agent.session_settings import SessionSettings
+from packages.evaluation.runs.trial_order import TrialOrder
+from packages.evaluation.runs.variant import RunFolders
+from packages.evaluation.tasks.task_file import TaskFile
+from packages.evaluation.tasks.task_folder import Task
+from packages.evaluation.tasks.task_writer import TaskDraft, write_task
 from sandbox.access_settings import AccessSettings
 from sandbox.policy.decision import Approval
 

@@ -38,9 +38,9 @@ def list_strategies(folder: Path, *, as_json: bool) -> int:
     """Print the strategies; the one of the settings is marked. Returns the exit code. Raises UserError."""
     from agent.app_dirs import Home
     from agent.strategy.strategy_table import NOTES, STRATEGIES, StrategyNote
-    from agent.strategy.user_strategies import list_user_strategies
     from agent.workspace_root import find_workspace_root
     from cli.settings.layers import load_settings
+    from sandbox.extensions import list_foreign_extensions
 
     root, _ = find_workspace_root(folder, need_git=False)
     chosen = load_settings(Home.from_environment(), root, {}).session.strategy.name
@@ -49,7 +49,7 @@ def list_strategies(folder: Path, *, as_json: bool) -> int:
         **{name: NOTES[name] for name in STRATEGIES},
         **{
             name: StrategyNote(summary=f"of your environment: {entry.value}", cost=unknown, pays=unknown)
-            for name, entry in list_user_strategies().items()
+            for name, entry in list_foreign_extensions("strategies").items()
             if name not in STRATEGIES
         },
     }

@@ -11,8 +11,8 @@ import pytest
 from agent.strategy.single import Single
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import check_strategy_name, make_strategy
-from agent.strategy.user_strategies import list_user_strategies
 from sandbox.errors import UserError
+from sandbox.extensions import list_foreign_extensions
 
 
 def install(folder: Path, name: str, target: str) -> None:
@@ -36,7 +36,7 @@ def test_packages_of_the_environment_count_and_a_repositorys_do_not(
     monkeypatch.setattr(site, "ENABLE_USER_SITE", False)
     monkeypatch.setattr(sys, "path", [str(repository), *sys.path, str(packages)])
     monkeypatch.chdir(repository)
-    assert list(list_user_strategies()) == ["broken", "careful"]
+    assert list(list_foreign_extensions("strategies")) == ["broken", "careful"]
     assert isinstance(make_strategy(StrategySettings(name="careful")), Single)
     check_strategy_name("careful")
     with pytest.raises(UserError, match="there is no strategy 'planted'"):

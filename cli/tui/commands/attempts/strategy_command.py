@@ -70,11 +70,11 @@ def _parse(words: list[str], now: StrategySettings) -> StrategySettings:
 def _list_notes() -> Iterator[tuple[str, str]]:
     """Yield the strategies with their costs and uses."""
     from agent.strategy.strategy_table import NOTES, STRATEGIES
-    from agent.strategy.user_strategies import list_user_strategies
+    from sandbox.extensions import list_foreign_extensions
 
     for name in STRATEGIES:
         yield name, f"{NOTES[name].summary}; costs {NOTES[name].cost}; pays {NOTES[name].pays}"
-    for name, entry in list_user_strategies().items():
+    for name, entry in list_foreign_extensions("strategies").items():
         if name not in STRATEGIES:
             yield name, f"of your environment: {entry.value}"
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
-from agent.cluster.ray_rates import RateKeeper
 from agent.model.rate_limits.leased_buckets import (
     LeasedBuckets,
     LeaseRequest,
@@ -17,6 +16,7 @@ from agent.model.rate_limits.leased_buckets import (
     serve_leases,
 )
 from agent.model.rate_limits.token_bucket import Charge, RateLimit
+from packages.scale.cluster.ray_rates import RateKeeper
 
 CHARGE = Charge(limits=(RateLimit(name="p", calls=60),), tokens=10)
 

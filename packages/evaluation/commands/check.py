@@ -1,0 +1,115 @@
+"""`patchwright eval check`: refuse tasks whose checker cannot tell right from wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.commands.options import Folder, Sandbox, collect_flags
+from packages.evaluation.commands.evaluation_options import Filters, Jobs, Limit, Store, SuiteFolder
+
+if TYPE_CHECKING:
+    from packages.evaluation.commands.evaluation_setup import EvaluationSetup
+    from packages.evaluation.runs.task_check import Admission
+    from packages.evaluation.tasks.task_folder import Task
+
+
+def add_to(group: typer.Typer) -> None:
+    """Add the command to the group."""
+    group.command()(check)
+
+
+def check(
+    suite: SuiteFolder,
+    folder: Folder = Path("."),
+    filters: Filters = None,
+    limit: Limit = None,
+    jobs: Jobs = None,
+    store: Store = None,
+    sandbox: Sandbox = None,
+    again: Annotated[bool, typer.Option("--again", help="Also tasks that were admitted before.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
+) -> None:
+    """Show that each task's checker tells right from wrong, three times the same.
+
+    Doing nothing and each failure case must score 0, the reference 1; other tasks are refused, with the reason.
+    """
+    raise typer.Exit(
+        check_suite(
+            suite,
+            folder,
+            filters or (),
+            limit,
+            jobs,
+            store,
+            collect_flags(sandbox=sandbox),
+            again=again,
+            as_json=as_json,
+        )
+    )
+
+
+def check_suite(
+    suite: Path,
+    folder: Path,
+    filters: Sequence[str],
+    limit: int | None,
+    jobs: int | None,
+    store: Path | None,
+    flags: dict[str, object],
+    *,
+    again: bool,
+    as_json: bool,
+) -> int:
+    """Check the tasks of a suite. Returns the exit code. Raises UserError."""
+    import json
+    from dataclasses import asdict
+
+    from agent.exit_codes import Exit
+    from packages.evaluation.commands.evaluation_options import count_jobs
+    from packages.evaluation.commands.evaluation_setup import load_setup
+    from sandbox.process.bounded_end import run_loop
+    from sandbox.sanitize import sanitize_json, sanitize_text
+
+    setup = load_setup(suite, folder, filters, limit, store, flags)
+    found = run_loop(_check_all(setup, count_jobs(jobs), again=again))
+    for each in found:
+        if as_json:
+            print(sanitize_json(json.dumps(asdict(each), ensure_ascii=False)))
+        elif not each.admitted:
+            print(sanitize_text(f"refused: {each.task}: {each.reason}"))
+    refused = sum(not each.admitted for each in found)
+    if not as_json:
+        cached = sum(each.cached for each in found)
+        known = f" ({cached} known from before)" if cached else ""
+        print(f"{len(found) - refused} of {len(found)} tasks admitted{known}")
+    return int(Exit.NOT_ACHIEVED if refused else Exit.DONE)
+
+
+async def _check_all(setup: EvaluationSetup, jobs: int, *, again: bool) -> list[Admission]:
+    import asyncio
+    import os
+    import shutil
+
+    from packages.evaluation.runs.task_check import Admission, AdmissionCache, check_task
+
+    cache = AdmissionCache(setup.store.folder / "admitted")
+    scratch = setup.home.cache / "evaluation" / f"check-{os.getpid()}"
+    gate = asyncio.Semaphore(jobs)
+
+    async def check_one(task: Task) -> Admission:
+        if not again and cache.is_admitted(task.digest):
+            return Admission(task=task.name, digest=task.digest, admitted=True, cached=True)
+        async with gate:
+            found = await check_task(task, scratch, setup.home, setup.settings.access)
+        if found.admitted:
+            cache.save_admission(task.digest)
+        return found
+
+    try:
+        return await asyncio.gather(*map(check_one, setup.tasks))
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
