@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agent.team.microsteps.election import Election
-from agent.team.microsteps.estimate import (
+from packages.search.microsteps.election import Election
+from packages.search.microsteps.estimate import (
     SampledStep,
     choose_sample,
     choose_sample_votes,

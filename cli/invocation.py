@@ -138,9 +138,9 @@ def make_runtime(invocation: Invocation, home: Home, settings: SessionSettings) 
 
         attach_person(runtime, answers, stays_open=False)
     if settings.verify.review:
-        from agent.verify.review.review_verifier import add_reviewer
+        from sandbox.extensions import load_extension
 
-        add_reviewer(runtime)
+        load_extension("checks", "review")(runtime)
     if wants_telemetry(os.environ):
         from agent.telemetry.attachment import attach_telemetry
 

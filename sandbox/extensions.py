@@ -18,25 +18,29 @@ from sandbox.errors import Fault, UserError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-Group = Literal["commands", "executors", "strategies", "trial_executors"]
+Group = Literal[
+    "checks", "commands", "executors", "judges", "questions", "reports", "strategies", "trial_executors"
+]
 
 _TABLE = Path(__file__).parents[1] / "packages" / "extensions.json"
 
 
 @cache
-def _read_table() -> Mapping[Group, Mapping[str, str]]:
-    table: Mapping[Group, Mapping[str, str]] = json.loads(_TABLE.read_text("utf-8"))
+def _read_table() -> Mapping[Group, Mapping[str, Any]]:
+    table: Mapping[Group, Mapping[str, Any]] = json.loads(_TABLE.read_text("utf-8"))
     return table
 
 
-def list_own_extensions(group: Group) -> list[str]:
-    """Return the names that our packages add to a group, in their order."""
-    return list(_read_table().get(group, ()))
+def read_extensions(group: Group) -> Mapping[str, Any]:
+    """Return what our packages add to a group, by name: the object's place, or a table with it and words about it."""
+    return _read_table().get(group, {})
 
 
 def load_extension(group: Group, name: str) -> Any:
     """Return the object that our packages add under a name. Raises KeyError for none."""
-    module, _, attribute = _read_table()[group][name].partition(":")
+    found = _read_table()[group][name]
+    place = found if isinstance(found, str) else found["object"]
+    module, _, attribute = place.partition(":")
     from importlib import import_module
 
     return getattr(import_module(module), attribute)

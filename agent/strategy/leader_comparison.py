@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from agent.exit_codes import Exit
 from agent.strategy.candidate import Candidate
@@ -16,14 +16,24 @@ from agent.strategy.ranking import Ranking, find_leaders
 from agent.strategy.strategy_turn import StrategyTurn
 from agent.verify.verdict import Verdict
 from sandbox.errors import UserError
+from sandbox.extensions import load_extension
 
 if TYPE_CHECKING:
-    from agent.verify.review.judge import PairJudge
     from agent.verify.select.patch_selection import Reproduce
     from agent.verify.select.selection import Choice
 
 MOST_LEADERS = 8
 """Candidates that are compared, each in a copy of the project; the others follow by size."""
+
+
+class PairJudge(Protocol):
+    """A model's opinion on two candidates."""
+
+    async def ask(self, question: str) -> str:
+        """Return "A", "B" or "SAME"; "" without an answer."""
+
+    async def compare_with_truth(self, task: str, right: str, wrong: str) -> None:
+        """Count whether its opinion on a pair agrees with what ran."""
 
 
 async def compare_leaders(turn: StrategyTurn, ranking: Ranking) -> Ranking:
@@ -54,9 +64,10 @@ async def compare_leaders(turn: StrategyTurn, ranking: Ranking) -> Ranking:
 
 
 def _make_judge(turn: StrategyTurn, leader: Candidate) -> PairJudge:
-    from agent.verify.review.judge import PairJudge
-
-    return PairJudge(runtime=turn.runtime, children=turn.children, verdicts=leader.verification)
+    judge: PairJudge = load_extension("judges", "pair")(
+        runtime=turn.runtime, children=turn.children, verdicts=leader.verification
+    )
+    return judge
 
 
 def _find_refuted(ranking: Ranking) -> Candidate | None:

@@ -24,7 +24,7 @@ from agent.strategy.failure_classes import (
     Remedy,
     classify_failure,
 )
-from agent.strategy.search.progress import LOADED, measure_progress
+from agent.strategy.progress import LOADED, measure_progress
 from agent.strategy.strategy_turn import StrategyTurn
 from sandbox.lazy_dataclass import dataclass
 from sandbox.secrets.child_environment import redact

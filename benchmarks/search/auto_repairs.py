@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from agent.strategy.auto_strategy import choose_strategy, describe_tests
 from benchmarks.search.joined_programs import JoinedPrograms
 from benchmarks.search.program_states import ONE, World, read_worlds
 from benchmarks.search.repairs import (
@@ -25,6 +24,7 @@ from benchmarks.search.repairs import (
     solve_by_tree,
 )
 from packages.evaluation.suites.scratch_workspace import open_scratch
+from packages.search.auto_strategy import choose_strategy, describe_tests
 from tools.core.workspace import Workspace
 
 STRATEGIES = {

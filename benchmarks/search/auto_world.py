@@ -13,10 +13,10 @@ from random import Random
 from statistics import mean
 
 from agent.exit_codes import Exit
-from agent.strategy.auto_strategy import NEWEST, Situation, choose_strategy
 from agent.strategy.sampling.stopping import STABLE
 from benchmarks.search.sampling import Pool, draw_adaptive
 from benchmarks.verification.evaluate import Record
+from packages.search.auto_strategy import NEWEST, Situation, choose_strategy
 
 MOSTLY = 0.9
 """Share of right programs from which on a task is an easy one."""

@@ -18,20 +18,20 @@ from random import Random
 from statistics import mean, median
 from typing import Any
 
-from agent.strategy.pipeline.places import (
+from packages.search.pipeline.places import (
     MOST_DETAIL,
     MOST_FAILURES,
     Place,
     collect_places,
     collect_retry_places,
 )
-from agent.strategy.pipeline.questions import (
+from packages.search.pipeline.questions import (
     MOST_EARLIER,
     RETRY_DETAIL,
     RETRY_FAILURES,
     read_system_prompt,
 )
-from agent.strategy.pipeline.several_patches import ASK
+from packages.search.pipeline.several_patches import ASK
 from tools.code.index.code_index import Index, ask_index
 
 CHARACTERS = 4

@@ -20,14 +20,14 @@ from typing import Any, Protocol
 from agent.exit_codes import Exit
 from agent.strategy.candidate import Candidate
 from agent.strategy.failure_classes import FailureEvidence, classify_failure
+from agent.strategy.progress import find_best_run
 from agent.strategy.refinement import Step, choose_remedy
-from agent.strategy.search.evolve_strategy import Evolution
-from agent.strategy.search.progress import find_best_run
-from agent.strategy.search.search_record import SearchRecord
-from agent.strategy.search.search_tree import SearchTree
-from agent.strategy.search.tree_strategy import make_round
 from benchmarks.search.program_states import Hunk, Moves, World, read_worlds
 from packages.evaluation.suites.scratch_workspace import open_scratch
+from packages.search.tree.evolve_strategy import Evolution
+from packages.search.tree.search_record import SearchRecord
+from packages.search.tree.search_tree import SearchTree
+from packages.search.tree.tree_strategy import make_round
 
 
 class Repairable(Protocol):

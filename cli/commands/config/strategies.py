@@ -37,7 +37,7 @@ def list_(folder: Folder = Path("."), as_json: AsJson = False) -> None:
 def list_strategies(folder: Path, *, as_json: bool) -> int:
     """Print the strategies; the one of the settings is marked. Returns the exit code. Raises UserError."""
     from agent.app_dirs import Home
-    from agent.strategy.strategy_table import NOTES, STRATEGIES, StrategyNote
+    from agent.strategy.strategy_table import StrategyNote, read_strategies
     from agent.workspace_root import find_workspace_root
     from cli.settings.layers import load_settings
     from sandbox.extensions import list_foreign_extensions
@@ -46,11 +46,11 @@ def list_strategies(folder: Path, *, as_json: bool) -> int:
     chosen = load_settings(Home.from_environment(), root, {}).session.strategy.name
     unknown = "its package says"
     notes = {
-        **{name: NOTES[name] for name in STRATEGIES},
+        **(own := read_strategies()),
         **{
             name: StrategyNote(summary=f"of your environment: {entry.value}", cost=unknown, pays=unknown)
             for name, entry in list_foreign_extensions("strategies").items()
-            if name not in STRATEGIES
+            if name not in own
         },
     }
     if as_json:

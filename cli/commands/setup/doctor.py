@@ -295,9 +295,9 @@ async def _find_local_servers(env: Mapping[str, str]) -> list[Finding]:
 
 def _report_opinions(home: Home) -> list[Finding]:
     """Report how often models as reviewers and judges agreed with executed checks."""
-    from agent.verify.review.agreement import read_agreement
+    from sandbox.extensions import load_extension
 
-    rows = [each.format_text() for each in read_agreement(home)]
+    rows = [each.format_text() for each in load_extension("reports", "opinions")(home)]
     return (
         [Finding(name="opinions", verdict="good", detail=rows[0], hint="\n".join(rows[1:]))] if rows else []
     )

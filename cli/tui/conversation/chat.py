@@ -79,9 +79,9 @@ class Chat:
             runtime.loop.gateway.approver = self._asker
         ask_about_meaning(self)
         if runtime.settings.verify.spec_check != "off":
-            from cli.tui.questions.spec_question import ask_about_findings
+            from sandbox.extensions import load_extension
 
-            ask_about_findings(front, runtime)
+            load_extension("questions", "spec_check")(front, runtime)
 
     @property
     def history(self) -> SessionHistory:

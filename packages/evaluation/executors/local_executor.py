@@ -17,7 +17,8 @@ from packages.evaluation.runs.trial_order import TrialOrder
 from packages.evaluation.runs.trial_result import TrialResult
 from packages.evaluation.runs.trial_spending import TrialSpending, decode_spending
 
-PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from packages.evaluation.executors.worker_process import main; main()"
+_MAIN = "packages.evaluation.executors.worker_process"
+PROGRAM = f"import sys; sys.path[:] = sys.argv[1:]; from {_MAIN} import main; main()"
 
 START_PATIENCE = 120.0
 """Seconds for a worker to start: one takes less than a second, on a machine that is busy with others ten."""

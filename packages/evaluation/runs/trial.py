@@ -41,6 +41,7 @@ from packages.evaluation.runs.trial_turns import (
 )
 from packages.evaluation.tasks.task_folder import Task, load_task
 from sandbox.errors import Fault, UserError
+from sandbox.extensions import load_extension
 from sandbox.fs.regular_file import UnsafeFileError
 from sandbox.lazy_dataclass import dataclass
 
@@ -209,9 +210,7 @@ def _attach_parts(runtime: Runtime, task: Task, home: Home) -> None:
         if task.file.user.answers:
             attach_person(runtime, PreparedAnswers(by_words=task.file.user.answers), stays_open=False)
     if settings.verify.review:
-        from agent.verify.review.review_verifier import add_reviewer
-
-        add_reviewer(runtime)
+        load_extension("checks", "review")(runtime)
 
 
 async def _judge(

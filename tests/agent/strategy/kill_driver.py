@@ -14,12 +14,13 @@ from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
 from agent.events import Event
 from agent.session_request import SessionRequest
-from agent.strategy import auto_strategy, strategy_turn
-from agent.strategy.pipeline import pipeline_strategy
+from agent.strategy import strategy_turn
 from agent.strategy.sampling import sample_strategy
-from agent.strategy.search import evolve_strategy, tree_strategy
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
+from packages.search import auto_strategy
+from packages.search.pipeline import pipeline_strategy
+from packages.search.tree import evolve_strategy, tree_strategy
 from tests.support.strategy_stories import build_settings
 
 USED = (auto_strategy, pipeline_strategy, sample_strategy, tree_strategy, evolve_strategy)

@@ -11,8 +11,7 @@ import pytest
 from agent.events import AttemptEvent, CandidateEvent
 from agent.strategy.candidate import GUARD, Candidate
 from agent.strategy.failure_classes import FailureEvidence, classify_failure
-from agent.strategy.ranking import rank_candidates
-from agent.strategy.search.progress import (
+from agent.strategy.progress import (
     LOADED,
     UNLOADED,
     has_progress,
@@ -20,6 +19,7 @@ from agent.strategy.search.progress import (
     measure_progress,
     measure_report,
 )
+from agent.strategy.ranking import rank_candidates
 from agent.strategy.strategy_settings import StrategySettings
 from agent.verify.verdict import Verdict
 from tests.support.cli import call, script

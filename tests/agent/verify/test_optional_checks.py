@@ -11,8 +11,9 @@ import pytest
 
 from agent.children.children import Children
 from agent.turn.runtime import Runtime
-from agent.verify.optional_checks import attach_checks, find_requirements, find_spec_check
+from agent.verify.optional_checks import attach_checks, find_requirements
 from agent.verify.verify_settings import VerifySettings
+from packages.search.spec_check.attachment import find_spec_check
 from tests.support.child_sessions import play, settings_for
 from tests.support.cli import CHECKOUT, script
 from tests.support.talking import make_shop
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.slow
 PROGRAM = """
 import sys, agent.assemble, agent.turn.runtime, cli.invocation, cli.commands.run.one_shot
 import cli.output.lines.event_lines, cli.tui.conversation.chat, cli.tui.screen.session_view
-heavy = ("agent.verify.requirements", "agent.verify.rubric", "agent.verify.spec_check", "agent.verify.reader",
+heavy = ("agent.verify.requirements", "packages.search.rubric", "packages.search.spec_check", "agent.verify.reader",
     "agent.verify.optional_checks", "cli.output.lines.check_lines")
 print([each for each in sys.modules if each.startswith(heavy)])
 """

@@ -69,13 +69,14 @@ def _parse(words: list[str], now: StrategySettings) -> StrategySettings:
 
 def _list_notes() -> Iterator[tuple[str, str]]:
     """Yield the strategies with their costs and uses."""
-    from agent.strategy.strategy_table import NOTES, STRATEGIES
+    from agent.strategy.strategy_table import read_strategies
     from sandbox.extensions import list_foreign_extensions
 
-    for name in STRATEGIES:
-        yield name, f"{NOTES[name].summary}; costs {NOTES[name].cost}; pays {NOTES[name].pays}"
+    notes = read_strategies()
+    for name, note in notes.items():
+        yield name, f"{note.summary}; costs {note.cost}; pays {note.pays}"
     for name, entry in list_foreign_extensions("strategies").items():
-        if name not in STRATEGIES:
+        if name not in notes:
             yield name, f"of your environment: {entry.value}"
 
 

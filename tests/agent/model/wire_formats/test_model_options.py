@@ -16,7 +16,7 @@ from agent.model.wire_formats.chat_completions import ChatDialect
 from agent.model.wire_formats.openai_responses import ResponsesDialect
 from agent.model.wire_formats.refused_effort import choose_accepted_effort
 from agent.model.wire_formats.strict_schema import build_answer_schema
-from agent.verify.review.answers import Review
+from packages.search.review.answers import Review
 from tests.support.asking import READ, answered, ask, deltas, user
 from tests.support.formats import KINDS, model
 from tests.support.loopback import Loopback, Trouble

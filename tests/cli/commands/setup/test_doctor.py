@@ -15,8 +15,8 @@ import pytest
 from agent.app_dirs import Home
 from agent.exit_codes import Exit
 from agent.model.servers import local_servers
-from agent.verify.review.agreement import count_opinion
 from cli.commands.setup.doctor import Finding, collect_findings, run_doctor
+from packages.search.review.agreement import count_opinion
 from tests.support.cli import git
 
 

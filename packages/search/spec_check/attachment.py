@@ -1,0 +1,54 @@
+"""The check of a task in the turns of a session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.turn.runtime import Runtime
+from agent.verify.optional_checks import find_requirements
+from packages.search.spec_check.spec_check import SpecCheck
+from sandbox.errors import UserError
+
+if TYPE_CHECKING:
+    from agent.verify.requirements.requirement_file import RequirementFile
+
+
+def attach_spec_check(runtime: Runtime, file: RequirementFile | None) -> SpecCheck:
+    """Let the task of each turn be checked before its work."""
+
+    def accept_changes() -> None:
+        runtime.conclusion.weakened_tests.begin_turn()
+        verifier = find_requirements(runtime)
+        if verifier is not None and file is not None and file.inside:
+            from agent.verify.requirements.requirement_file import load_requirements
+
+            try:
+                now = load_requirements(runtime.workspace.root / file.name, runtime.workspace.root)
+            except UserError:  # nothing is left of it
+                verifier.file = spec_check.file = ()
+                return
+            verifier.file = spec_check.file = now.requirements
+            if now.list_definitions() != file.list_definitions():
+                verifier.trusted -= {file.source}  # other commands than those that are trusted
+
+    spec_check = SpecCheck(
+        workspace=runtime.workspace,
+        record=runtime.session.append,
+        run_action=runtime.run_harness_action,
+        accept_changes=accept_changes,
+        rules=runtime.settings.rules,
+        file=file.requirements if file is not None else (),
+    )
+    if runtime.settings.verify.spec_check == "model":
+        from agent.verify.reader import Reader
+        from packages.search.spec_check.critic import ReaderCritic
+
+        spec_check.critic = ReaderCritic(reader=Reader(runtime=runtime))
+    runtime.conclusion.preparations.append(spec_check)
+    return spec_check
+
+
+def find_spec_check(runtime: Runtime) -> SpecCheck | None:
+    """Return the check of a session's tasks, None where it is off."""
+    found = (each for each in runtime.conclusion.preparations if isinstance(each, SpecCheck))
+    return next(found, None)
