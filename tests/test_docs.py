@@ -274,7 +274,9 @@ def test_every_page_is_linked_from_the_index() -> None:
 def test_the_paths_in_the_architecture_exist() -> None:
     text = ARCHITECTURE.read_text("utf-8")
     quoted = {word for word in re.findall(r"`([^`\s]+/[^`\s]*)`", text) if re.fullmatch(r"[\w./-]+", word)}
-    in_diagrams = set(re.findall(r"\b(?:cli|agent|tools|sandbox|packages|patchwright)/[\w/]+(?:\.py|\.json)?", text))
+    in_diagrams = set(
+        re.findall(r"\b(?:cli|agent|tools|sandbox|packages|patchwright)/[\w/]+(?:\.py|\.json)?", text)
+    )
     assert len(quoted) > 30
     assert len(in_diagrams) > 50
     assert sorted(each for each in quoted | in_diagrams if not (CHECKOUT / each).exists()) == []

@@ -11,6 +11,9 @@ from agent.context.project_instructions import ProjectInstructions, read_project
 from sandbox.sanitize import quote_name
 from tools.core.untrusted_output import enclose_in_tag
 
+PROMPTS = Path(__file__).parents[1] / "prompts"
+"""Texts for models, as Markdown."""
+
 MOST_LEFT = 10
 """Lines on instructions that were not read."""
 
@@ -80,5 +83,5 @@ def build_small_prompt(
 
 def read_prompt(name: str) -> str:
     """Read a prompt file without its HTML comments, which give the reasons and are not sent."""
-    text = (Path(__file__).parent.parent / "prompts" / name).read_text("utf-8")
+    text = (PROMPTS / name).read_text("utf-8")
     return re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL).strip()

@@ -9,6 +9,7 @@ import pytest
 
 from agent.app_dirs import Home
 from cli.commands.group import THEMES
+from sandbox.extensions import read_extensions
 from tests.support.cli import Result, git, run, script
 
 pytestmark = pytest.mark.slow  # each test starts whole programs or real repositories
@@ -68,7 +69,7 @@ def test_the_help_lists_each_command_once_under_its_heading(plain: Path) -> None
     named.pop("Options")
     assert list(named) == ["Work", "Background", "Sessions", "Git", "Code", "Measure", "Project", "Expert"]
     assert sorted(name for names in named.values() for name in names) == sorted(
-        name for names in THEMES.values() for name in names
+        [*(name for names in THEMES.values() for name in names), *read_extensions("commands")]
     )
     assert named["Git"] == ["commit", "review", "pr", "hook"]
     lines = [line for title, lines in sections if title != "Options" for line in lines.splitlines()]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from agent.context.system_prompt import PROMPTS
 from agent.strategy.candidate import Candidate
 from agent.strategy.person.directions import word_guidance
 from agent.strategy.ranking import rank_candidates
@@ -22,7 +22,7 @@ from sandbox.errors import Fault, UserError
 from sandbox.secrets.child_environment import redact
 from tools.core.untrusted_output import enclose_in_tag
 
-_PROMPT = Path(__file__).parents[2] / "prompts" / "pipeline.md"
+_PROMPT = PROMPTS / "pipeline.md"
 
 MOST_EARLIER = 1_500
 """Characters of an earlier patch that the question after it shows."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Generic, Literal
 
 from agent.budget.limit_settings import LimitSettings
 from agent.children.children import Children
 from agent.children.spec import ChildSpec
+from agent.context.system_prompt import PROMPTS
 from agent.model.protocol import UNPAID
 from agent.model.wire_formats.strict_schema import build_answer_schema
 from agent.turn.runtime import Runtime
@@ -24,8 +24,6 @@ TOOLS = frozenset({"read", "list", "search", "code", "git_status", "git_diff", "
 
 _LIMITS = LimitSettings(max_steps=15, max_time=300)
 """A change is looked at in a few steps; a role that needs more does not come to an end."""
-
-_PROMPTS = Path(__file__).parents[2] / "prompts"
 
 _AGAIN = "That is not the JSON object that was asked for. Give only the object, as your whole message."
 
@@ -48,7 +46,7 @@ async def ask_role(
         return Opinion(problem="no model can be asked")
     spec = ChildSpec(
         prompt=redact(questions[0]),
-        instructions=(_PROMPTS / f"{role}.md").read_text("utf-8"),
+        instructions=(PROMPTS / f"{role}.md").read_text("utf-8"),
         model=name,
         effort=runtime.settings.models.judge_effort,
         tools=TOOLS & {tool.name for tool in runtime.toolbox},

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import field, replace
 from functools import partial
-from pathlib import Path
 
 from agent.children.child import Child
 from agent.children.spec import ChildSpec
+from agent.context.system_prompt import PROMPTS
 from agent.events import AttemptEvent, CandidateEvent, Signal
 from agent.exit_codes import Exit
 from agent.model.wire_formats.strict_schema import build_answer_schema
@@ -23,7 +23,7 @@ from sandbox.secrets.child_environment import redact
 from tools.core.text import clip
 from tools.core.untrusted_output import enclose_in_tag
 
-_PROMPTS = Path(__file__).parents[2] / "prompts" / "team"
+_PROMPTS = PROMPTS / "team"
 
 ROLES = ("brief", "plan", "tester", "coder", "replan")
 """Names of the roles; the setting `agents.models` gives one its model."""

@@ -1,0 +1,5 @@
+"""The repository and the settings of the tests of local children."""
+
+from tests.agent.children.conftest import parent, shop
+
+__all__ = ["parent", "shop"]
