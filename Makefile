@@ -67,7 +67,7 @@ lint-types:
 
 # What runs in a project's own Python.
 lint-project-types:
-	@$(BIN)/mypy --no-error-summary --python-version 3.13 tools/repair/patchwright_worker tools/kernel/patchwright_kernel
+	@$(BIN)/mypy --no-error-summary --python-version 3.13 packages/offline/repair/patchwright_worker tools/kernel/patchwright_kernel
 
 lint-imports:
 	@$(BIN)/lint-imports --no-logo >/dev/null || $(BIN)/lint-imports --no-logo

@@ -8,7 +8,7 @@ from typing import Literal
 from agent.budget.limit_settings import LimitSettings
 from agent.context.context_settings import ContextSettings
 from agent.extension.skills.skill_settings import SkillSettings
-from agent.lead.lead_settings import LeadSettings
+from agent.lead_settings import LeadSettings
 from agent.model.model_settings import ModelSettings
 from agent.monitor.discipline_settings import DisciplineSettings
 from agent.rules.named_rule import NamedRule

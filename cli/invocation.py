@@ -130,9 +130,9 @@ def make_runtime(invocation: Invocation, home: Home, settings: SessionSettings) 
         from agent.team.attach import attach_team
 
         attach_team(runtime, home)
-        from agent.lead.lead_monitor import attach_lead
+        from sandbox.extensions import load_extension
 
-        attach_lead(runtime)
+        load_extension("monitors", "lead")(runtime)
     if answers is not None:
         from agent.team.attach import attach_person
 

@@ -19,7 +19,19 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 Group = Literal[
-    "checks", "commands", "executors", "judges", "questions", "reports", "strategies", "trial_executors"
+    "checks",
+    "commands",
+    "executors",
+    "inputs",
+    "judges",
+    "models",
+    "monitors",
+    "questions",
+    "reports",
+    "served_tools",
+    "strategies",
+    "tools",
+    "trial_executors",
 ]
 
 _TABLE = Path(__file__).parents[1] / "packages" / "extensions.json"

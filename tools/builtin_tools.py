@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sandbox.extensions import read_extensions
 from tools.core.registry import ListedTool, Tool
 from tools.core.tool_settings import Format
 from tools.edit.format_registry import EDITORS, FORMATS, describe_edit_tool
@@ -39,9 +40,7 @@ TOOLS = (
     ("tools.git.git_tools", "git_status"),
     ("tools.git.git_tools", "git_diff"),
     ("tools.git.git_tools", "git_commit"),
-    ("tools.repair.repair_tools", "localize"),
-    ("tools.repair.repair_tools", "why_failing"),
-    ("tools.repair.repair_tools", "repair"),
+    *((str(place).partition(":")[0], name) for name, place in read_extensions("tools").items()),
     ("tools.web.web_tools", "web_fetch"),
     ("tools.web.web_tools", "web_search"),
     ("tools.session.recall", "recall"),

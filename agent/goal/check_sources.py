@@ -79,7 +79,7 @@ class CheckSources:
         changed, or if no copy can be made."""
         if not (changed := self.list_changed()):
             return ""
-        from tools.repair.languages.project_copies import TooLarge, create_copies
+        from tools.testing.project_copies import TooLarge, create_copies
 
         at = self.workspace
         try:

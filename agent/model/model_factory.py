@@ -71,9 +71,10 @@ def create_model(name: str, context: ModelConfig) -> Model:
     Raises UserError: CONFIGURATION for an unknown name, CREDENTIALS for a missing key.
     """
     if name == "offline":
-        from agent.model.offline.offline_model import OfflineModel
+        from sandbox.extensions import load_extension
 
-        return OfflineModel(apply_doubtful=context.apply_doubtful)
+        offline: Model = load_extension("models", "offline")(apply_doubtful=context.apply_doubtful)
+        return offline
     if name.startswith("scripted:"):
         from agent.model.scripted.scripted_model import ScriptedModel
 

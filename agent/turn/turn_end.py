@@ -46,7 +46,7 @@ from tools.core.workspace import Workspace
 from tools.session.finish import PROPOSED
 
 if TYPE_CHECKING:
-    from agent.verify.reproduction.reproduction_verifier import ReproductionVerifier
+    from agent.verify.reproducer import Reproducer
 
 MOST_ADVICE = 3
 """How often one verifier may return a turn to the model; what it still has to say then is left to the user."""
@@ -116,7 +116,7 @@ class TurnConclusion:
     verifiers: list[Verifier] = field(init=False)
     refused_commits: RefusedCommits = field(init=False)
     other_commits: OtherCommits = field(init=False)
-    reproduction: ReproductionVerifier | None = None
+    reproduction: Reproducer | None = None
     preparations: list[Preparation] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
     answer: str = ""
@@ -176,28 +176,31 @@ class TurnConclusion:
         """Offer the tool `reproduce`, whose script joins the verdicts."""
         if toolbox.get("reproduce") is not None:
             return
-        from agent.verify.reproduction.in_turn.reproduce_tool import build_reproduce_tool
-
         verifier = self.reproduction or self._add_reproduction()
-        toolbox.add([build_reproduce_tool(verifier, keeps_test=self.settings.keep_reproduction)])
+        toolbox.add([verifier.build_tool(keeps_test=self.settings.keep_reproduction)])
 
     async def keep_reproduction(self) -> None:
         """Write the turn's script as a test of the project, where the settings want it and files were changed."""
-        kept = self.reproduction.kept if self.reproduction is not None else None
-        if kept is None or not self.settings.keep_reproduction or not list_modified_files(self.workspace):
+        reproduction = self.reproduction
+        kept = reproduction.kept if reproduction is not None else None
+        if (
+            reproduction is None
+            or kept is None
+            or not self.settings.keep_reproduction
+            or not list_modified_files(self.workspace)
+        ):
             return
-        from agent.verify.reproduction.in_turn.kept_test import choose_test_path
-
-        path = choose_test_path(self.workspace, kept.script)
+        path = reproduction.choose_test_path(kept.script)
         if not self.workspace.files.is_file(path):
             await self.run_action("write", {"path": path, "content": kept.script})
 
-    def _add_reproduction(self) -> ReproductionVerifier:
-        from agent.verify.reproduction.reproduction_verifier import ReproductionVerifier
+    def _add_reproduction(self) -> Reproducer:
+        from sandbox.extensions import load_extension
 
-        self.reproduction = ReproductionVerifier(workspace=self.workspace)
-        self.verifiers.append(self.reproduction)
-        return self.reproduction
+        added: Reproducer = load_extension("checks", "reproduction")(workspace=self.workspace)
+        self.reproduction = added
+        self.verifiers.append(added)
+        return added
 
     def _add_required_tests(self) -> None:
         from agent.rules.required_tests import RequiredTests

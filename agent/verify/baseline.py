@@ -129,7 +129,7 @@ class Baseline:
         self, *, targets: Sequence[str] = (), listing: bool = False
     ) -> tuple[TestReport, Path] | None:
         """Run tests in a copy of the state before the turn; return the report and the copy's folder."""
-        from tools.repair.languages.project_copies import TooLarge, create_copies
+        from tools.testing.project_copies import TooLarge, create_copies
         from tools.testing.suite_run import run_copy
 
         at = self.workspace

@@ -27,11 +27,11 @@ from packages.evaluation.suites.built_task import compute_half, make_task_name
 from packages.evaluation.suites.programs import debugbench
 from packages.evaluation.suites.programs.program_answers import JUDGE, agree_all
 from packages.evaluation.suites.programs.varied_inputs import vary_arguments
+from packages.offline.repair.engine.candidates.candidate_generation import generate_candidates
+from packages.offline.repair.localize.statement_ranking import Suspect
+from packages.offline.repair.templates.support.source_tree import Source
+from packages.offline.repair.templates.support.template_site import Hints
 from sandbox.process.command_line import CommandLine
-from tools.repair.engine.candidates.candidate_generation import generate_candidates
-from tools.repair.localize.statement_ranking import Suspect
-from tools.repair.templates.support.source_tree import Source
-from tools.repair.templates.support.template_site import Hints
 from tools.shell.server_pipes import ServerGone, ServerPipes
 
 if TYPE_CHECKING:

@@ -23,15 +23,15 @@ from typing import TypeGuard
 from benchmarks.templates.commit_files import read_program
 from benchmarks.templates.history import Fix, changes, load_fixes, small_fixes
 from benchmarks.templates.kinds import kind_of
-from tools.repair.engine.candidates.candidate_generation import (
+from packages.offline.repair.engine.candidates.candidate_generation import (
     GROUPS_FITTED,
     generate_at_statement,
     identify_change,
     identify_statement,
 )
-from tools.repair.engine.candidates.likelihood import Traits
-from tools.repair.localize.statement_ranking import create_suspect, get_own_lines
-from tools.repair.templates import Change, Hints, ProjectSources, Site, Source
+from packages.offline.repair.engine.candidates.likelihood import Traits
+from packages.offline.repair.localize.statement_ranking import create_suspect, get_own_lines
+from packages.offline.repair.templates import Change, Hints, ProjectSources, Site, Source
 
 # Candidates of a line that are kept to fit on, when the right one is among them.
 MOST = 3000

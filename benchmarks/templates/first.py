@@ -23,8 +23,8 @@ from pathlib import Path
 
 from packages.evaluation.suites.scratch_workspace import open_scratch
 from packages.evaluation.suites.source_folder import GitHistory
-from tools.repair.engine import repair_engine
-from tools.repair.localize.coverage_spectrum import is_test_file
+from packages.offline.repair.engine import repair_engine
+from packages.offline.repair.localize.coverage_spectrum import is_test_file
 
 SEED = 20261123
 # Places that are looked at until one is found where a fault makes tests fail.

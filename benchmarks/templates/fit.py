@@ -7,7 +7,7 @@ The chance of a candidate is its priority's share of all candidates of its progr
 known says which of them had to win. The logarithm of a priority is that of the template's prior, its weight, and what
 the change's traits add: a conditional logit (McFadden 1974), fitted by stochastic gradients with steps of their own
 for each weight (AdaGrad, Duchi et al. 2011) and held back by squares, for some hundred programs are not the world.
-Prints the tables for `tools/repair/templates/support/weights.py`, and their gain on programs outside the fit.
+Prints the tables for `packages/offline/repair/templates/support/weights.py`, and their gain outside the fit.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from random import Random
 from typing import Any
 
 from packages.evaluation.suites.programs.debugbench import PREAMBLE, SEMANTIC
-from tools.repair.engine.candidates.candidate_generation import generate_candidates
-from tools.repair.engine.candidates.likelihood import Traits
-from tools.repair.localize.coverage_spectrum import Spectrum, Test
-from tools.repair.localize.statement_ranking import rank_statements
-from tools.repair.templates import BUILTINS, TEMPLATES, Hints, Source
-from tools.repair.templates.support.weights import TRAITS, WEIGHTS
+from packages.offline.repair.engine.candidates.candidate_generation import generate_candidates
+from packages.offline.repair.engine.candidates.likelihood import Traits
+from packages.offline.repair.localize.coverage_spectrum import Spectrum, Test
+from packages.offline.repair.localize.statement_ranking import rank_statements
+from packages.offline.repair.templates import BUILTINS, TEMPLATES, Hints, Source
+from packages.offline.repair.templates.support.weights import TRAITS, WEIGHTS
 
 # Candidates that are looked at; what comes later is not tried in time anyway.
 MOST = 1500

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from benchmarks.templates.commit_files import plain, read_program
 from packages.evaluation.mining.fix_commits import SAYS_FIX
-from tools.repair.localize.coverage_spectrum import is_test_file
-from tools.repair.localize.word_relevance import collect_function_words, split_name
-from tools.repair.templates.support.source_tree import Function
+from packages.offline.repair.localize.coverage_spectrum import is_test_file
+from packages.offline.repair.localize.word_relevance import collect_function_words, split_name
+from packages.offline.repair.templates.support.source_tree import Function
 
 # A larger file takes long to be read for each of many commits; a longer change is no small one.
 LONGEST, MOST_LINES = 120_000, 24

@@ -25,10 +25,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.verify.reproduction.drafts import build_drafts
-from agent.verify.reproduction.machine import is_told_failure, reproduce
-from agent.verify.reproduction.probe_run import ProbeRunner, find_packages
-from agent.verify.reproduction.report.extract import extract_report
+from packages.offline.reproduction.drafts import build_drafts
+from packages.offline.reproduction.machine import is_told_failure, reproduce
+from packages.offline.reproduction.probe_run import ProbeRunner, find_packages
+from packages.offline.reproduction.report.extract import extract_report
 from sandbox.backends.selection import choose_sandbox
 from sandbox.fs.workspace_tree import Tree
 from tools.core.artifacts import Artifacts

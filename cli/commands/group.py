@@ -32,8 +32,6 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "sessions.replay": ("replay",),
     "sessions.context": ("context",),
     "offline.apply": ("apply",),
-    "offline.repair": ("repair",),
-    "offline.reproduce": ("reproduce",),
     "offline.select": ("select",),
     "attempts.attempts": ("attempts",),
     "sessions.undo": ("undo", "redo", "rewind"),

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from benchmarks.templates.fit import Program, fitted
-from tools.repair.templates.support.weights import TRAITS
+from packages.offline.repair.templates.support.weights import TRAITS
 
 
 @pytest.mark.slow

@@ -23,10 +23,10 @@ OF_OURS = {
 
 ELSEWHERE = (
     "packages/evaluation/suites/programs/tests_judge.py",
-    "agent/verify/reproduction/probe/",
+    "packages/offline/reproduction/probe/",
     "agent/verify/select/program_worker.py",
     "tools/kernel/patchwright_kernel/",
-    "tools/repair/patchwright_worker/",
+    "packages/offline/repair/patchwright_worker/",
 )
 """Programs of ours that run in the sandbox, and there import what is to be tested."""
 

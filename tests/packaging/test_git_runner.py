@@ -37,8 +37,8 @@ MAY_START = {
     "cli.hooks.pre_push": "Patchwright itself",
     "cli.tui.clipboard.clipboard_programs": "the desktop's clipboard programs, from outside the workspace",
     "cli.commands.setup.doctor": "asks programs outside the workspace for their versions",
-    "tools.repair.patchwright_worker.entry": "runs inside a sandbox",
-    "tools.repair.patchwright_worker.process.child_process": "runs inside a sandbox",
+    "packages.offline.repair.patchwright_worker.entry": "runs inside a sandbox",
+    "packages.offline.repair.patchwright_worker.process.child_process": "runs inside a sandbox",
 }
 """Modules that start processes, and which."""
 

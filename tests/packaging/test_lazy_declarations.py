@@ -9,7 +9,7 @@ from tests.support.cli import CHECKOUT
 
 FLOORS = ("cli", "agent", "tools", "sandbox", "packages")
 
-IN_OTHER_PYTHONS = ("tools/repair/patchwright_worker", "tools/kernel/patchwright_kernel")
+IN_OTHER_PYTHONS = ("packages/offline/repair/patchwright_worker", "tools/kernel/patchwright_kernel")
 """What runs in a project's own Python, without our modules."""
 
 MAKERS = ("sandbox/lazy_dataclass.py", "sandbox/lazy_pattern.py")

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
+from sandbox.extensions import load_extension
 from sandbox.lazy_dataclass import dataclass
-from tools.repair.patchwright_worker.live_code.nearby_values import iter_nearby_values
 
 Call = tuple[list[Any], dict[str, Any]]
 
@@ -163,7 +163,7 @@ def _interleave(ways: Sequence[Iterator[Call]]) -> Iterator[Call]:
 def _iter_nearby_calls(call: Call, literals: Sequence[Any]) -> Iterator[Call]:
     positional, named = call
     ways = [
-        _replace_each(positional, place, iter_nearby_values(value, literals), named)
+        _replace_each(positional, place, load_extension("inputs", "nearby_values")(value, literals), named)
         for place, value in enumerate(positional)
     ]
     return _interleave(ways)

@@ -54,7 +54,7 @@ async def select_patch(
 
     Raises UserError if it cannot be copied, or if a patch cannot be applied whose verdict is known.
     """
-    from tools.repair.languages.project_copies import TooLarge, create_copies
+    from tools.testing.project_copies import TooLarge, create_copies
 
     if len(patches) > MOST_PATCHES:
         raise UserError(Fault.USAGE, f"{len(patches)} patches: at most {MOST_PATCHES} can be compared")

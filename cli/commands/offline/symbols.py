@@ -66,9 +66,9 @@ def localize(
     if tests:
         if text is not None or issue is not None:
             raise typer.BadParameter("give either a text or --tests")
-        from cli.commands.offline.repair import localize_failing_tests
+        from sandbox.extensions import load_extension
 
-        raise typer.Exit(localize_failing_tests(folder, tests, as_json=as_json))
+        raise typer.Exit(load_extension("reports", "failing_tests")(folder, tests, as_json=as_json))
     raise typer.Exit(localize_issue(folder, text, issue, as_json=as_json))
 
 

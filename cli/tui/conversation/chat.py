@@ -26,9 +26,9 @@ from cli.tui.conversation.work_task import WorkTask
 from cli.tui.frontend import Frontend, Styled
 from cli.tui.questions.after_turn import ask_after_turn
 from cli.tui.questions.approval_prompt import TerminalApprover
-from cli.tui.questions.meaning_question import ask_about_meaning
 from cli.tui.questions.person_channel import TerminalPerson
 from cli.tui.screen.session_view import THINKING, SessionView
+from sandbox.extensions import load_extension
 from sandbox.sanitize import sanitize_text
 from sandbox.secrets.child_environment import redact
 
@@ -77,10 +77,8 @@ class Chat:
         runtime.workspace.progress = self.view.show_progress
         if runtime.loop.gateway.approver is None:
             runtime.loop.gateway.approver = self._asker
-        ask_about_meaning(self)
+        load_extension("questions", "meaning")(self)
         if runtime.settings.verify.spec_check != "off":
-            from sandbox.extensions import load_extension
-
             load_extension("questions", "spec_check")(front, runtime)
 
     @property

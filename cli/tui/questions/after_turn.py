@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli.tui.questions.proposal import offer_proposal
-from cli.tui.questions.reproduction_offer import offer_kept_test
 from cli.tui.questions.server_offer import offer_language_server
+from sandbox.extensions import load_extension
 
 if TYPE_CHECKING:
     from cli.tui.conversation.conversation import Conversation
@@ -14,6 +13,6 @@ if TYPE_CHECKING:
 
 async def ask_after_turn(chat: Conversation) -> None:
     """Ask what the turn leaves to decide."""
-    await offer_proposal(chat)
-    await offer_kept_test(chat)
+    for name in ("proposal", "kept_test"):
+        await load_extension("questions", name)(chat)
     await offer_language_server(chat)

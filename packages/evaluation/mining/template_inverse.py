@@ -40,9 +40,9 @@ def generate_template_faults(text: str, lines: Sequence[int]) -> Iterator[Fault]
 
 def _generate_changes(text: str, lines: frozenset[int]) -> Iterator[tuple[str, str]]:
     """Yield (template, changed text), likeliest first at each statement."""
-    from tools.repair.engine.candidates.candidate_generation import GROUPS, generate_at_statement
-    from tools.repair.localize.statement_ranking import create_suspect, get_own_lines
-    from tools.repair.templates import Hints, ProjectSources, Site, Source
+    from packages.offline.repair.engine.candidates.candidate_generation import GROUPS, generate_at_statement
+    from packages.offline.repair.localize.statement_ranking import create_suspect, get_own_lines
+    from packages.offline.repair.templates import Hints, ProjectSources, Site, Source
 
     try:
         source = Source("program.py", text)

@@ -199,10 +199,8 @@ def _attach_parts(runtime: Runtime, task: Task, home: Home) -> None:
 
         attach_checks(runtime)
     if runtime.model.name != "offline":
-        from agent.lead.lead_monitor import attach_lead
-
         attach_team(runtime, home)
-        attach_lead(runtime)
+        load_extension("monitors", "lead")(runtime)
         if task.file.tools:
             from packages.evaluation.runs.task_tools import rename_task_tools
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agent.app_dirs import Home
-from cli.commands.offline.repair import open_workspace
 from cli.hooks.confinement import choose_confinement
+from packages.offline.commands.repair import open_workspace
 from sandbox.process.command import Command
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.model.offline.intent.chosen_wish import ANSWER_CHOSEN
 from cli.tui.conversation.plan_mode import ASKED
+from packages.offline.model.intent.chosen_wish import ANSWER_CHOSEN
 from tests.support import cli
 from tests.support.talking import AT_SIZES, ask, at_rest, leave, log_of
 from tests.support.terminal import Terminal

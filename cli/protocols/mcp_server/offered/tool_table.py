@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 from cli.protocols.mcp_server.offered.apply_tool import APPLY
 from cli.protocols.mcp_server.offered.code_tools import LOCALIZE, LOCALIZE_TEXT, MAP, SYMBOLS
-from cli.protocols.mcp_server.offered.repair_tool import REPAIR
 from cli.protocols.mcp_server.offered.review_tool import REVIEW
 from cli.protocols.mcp_server.offered.run_tests_tool import RUN_TESTS
 from cli.protocols.mcp_server.offered.run_tool import RUN
 from cli.protocols.mcp_server.served_tool import ServedTool
+from sandbox.extensions import load_extension
 
+REPAIR: ServedTool = load_extension("served_tools", "repair")
 TOOLS = (LOCALIZE, SYMBOLS, MAP, RUN_TESTS, REPAIR, APPLY, REVIEW, RUN)
 READING = (LOCALIZE_TEXT, SYMBOLS, MAP, REVIEW)
 """Tools of a server that only reads."""

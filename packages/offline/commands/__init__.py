@@ -1,0 +1,1 @@
+"""Commands of this package, and what a server offers of it."""

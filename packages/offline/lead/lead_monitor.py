@@ -1,0 +1,405 @@
+"""The monitor that takes the lead of a turn when its model gets nowhere, and goes on from proposal to proposal.
+
+It asks for one replacement at a time, verifies each by the tests, takes back those that do not help, and offers
+the changes that the offline engine finds meanwhile. All of it are ordinary actions and replies of the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from agent.context.profile.profiles import is_below_a_billion
+from agent.events import LEAD, End, Event, ObservationEvent, Prompt, Signal
+from agent.lead_settings import LeadSettings
+from agent.model.protocol import LoopingReply, Model, Reply
+from agent.monitor.answers import (
+    GO_ON,
+    FailureAnswer,
+    GoOn,
+    RequestAnswer,
+    StepAnswer,
+    StopTurn,
+    TellModel,
+    TurnEnd,
+)
+from agent.monitor.monitor import Monitor, Turn
+from packages.offline.lead.idle_replies import IdleReplies
+from packages.offline.lead.lead_clock import LeadClock
+from sandbox.errors import UserError
+from sandbox.policy.decision import Decision, Mode
+from sandbox.policy.effects import Effect
+from tools.core.action import Action, Observation
+
+if TYPE_CHECKING:
+    from agent.turn.runtime import Runtime
+    from packages.offline.lead.led_work import Edit, LedWork
+
+ENGINE_SECONDS = 45
+"""Budget of the offline engine: a model on a processor takes as long for a reply or two."""
+
+ENGINE_HEAD = 10.0
+"""Seconds for which a small model waits for the engine before its first question: most searches end by then."""
+
+CHOICES = 2
+"""Questions with candidates of the engine, before the first of them is written where that is allowed unasked."""
+
+FORMS = 3
+"""Forms of the question for a function anew (`function_questions`): each is asked before one is asked again."""
+
+WARMER = 0.8
+"""Temperature after a proposal that was made before, or was none: the likeliest reply did not help."""
+
+MOST_CHANGE = 48
+"""Characters of a change in the row of a proposal: what became of it has to fit behind it."""
+
+
+class Lead(Monitor):
+    """Leads the turns of one session."""
+
+    def __init__(self, runtime: Runtime, settings: LeadSettings) -> None:
+        self._runtime = runtime
+        self._settings = settings
+        self._replies = IdleReplies(
+            lambda name: runtime.toolbox.get(name) is not None,
+            lambda: runtime.profile.profile.name != "generic",
+        )
+        self._prompt = ""
+        self._clock = LeadClock(purse=runtime.purse)
+        self._reset()
+
+    def _reset(self) -> None:
+        self._work: LedWork | None = None
+        self._own: Model | None = None
+        self._engine: asyncio.Task[Observation] | None = None
+        self._rounds = 0
+        self._unwritten: set[str] = set()
+        self._edits_of: dict[str, Edit] = {}
+        self._kept: list[Edit] = []
+        self._given_up = False
+        self._numbers = 0
+        self._choices = 0
+        self._warm = False
+
+    def handle_event(self, event: Event) -> None:
+        self._replies.handle_event(event)
+        if isinstance(event, Prompt):
+            self._release()
+            self._prompt = event.text
+        elif isinstance(event, End):
+            self._release()
+        elif isinstance(event, ObservationEvent) and event.call.startswith("lead-") and event.failed:
+            self._unwritten.add(event.call)
+
+    def before_step(self, turn: Turn) -> StepAnswer:
+        self._replies.close_reply()
+        return GO_ON
+
+    async def before_request(self) -> Sequence[RequestAnswer]:
+        if self._work is not None:
+            return await self._go_on(self._work)
+        work = await self._take_lead() if self._has_to_lead() else None
+        return [TellModel(text=work.build_question())] if work is not None else ()
+
+    def after_reply(self, reply: Reply) -> GoOn | TellModel:
+        """A reply without a proposal ends no turn that the harness leads, nor does an empty one before that."""
+        if reply.actions or reply.stop == "refusal":
+            return GO_ON
+        if self._work is not None:
+            return TellModel(text=self._work.note or "Your reply had no proposal.")
+        if not reply.text.strip() or reply.stop == "length":
+            return self._answer_last_straw()
+        return self._answer_talk() if self._is_weak and self._is_unfinished() else GO_ON
+
+    async def after_failure(self, turn: Turn, error: UserError) -> FailureAnswer:
+        if not isinstance(error, LoopingReply):
+            return GO_ON
+        if self._work is not None:
+            self._work.note, self._warm = "Your last reply repeated itself and was stopped.", True
+            return TellModel(text=self._work.note)
+        return self._answer_last_straw()
+
+    @property
+    def _is_weak(self) -> bool:
+        """Whether mere words are no decision of the model's: it is small, or has got nowhere before."""
+        return self._is_small or self._replies.count > 0
+
+    @property
+    def _is_small(self) -> bool:
+        return self._runtime.profile.profile.name != "generic"
+
+    def _is_unfinished(self) -> bool:
+        """Whether the tests are to pass, and nothing was changed, or they fail after a small model's change.
+
+        A larger model that has changed something and says that it is done was told of the failures already.
+        """
+        if self._given_up or self._settings.when == "never" or not self._is_about_tests():
+            return False
+        if not self._runtime.conclusion.has_changes:
+            return True
+        report = self._runtime.conclusion.evidence.get_current_report()
+        return self._is_small and (report or {}).get("outcome") == "failed"
+
+    def _answer_talk(self) -> TellModel:
+        """Ask again after words in place of a change; the last time the harness leads."""
+        self._replies.close_reply()
+        if self._has_to_lead():
+            return TellModel(text="Your reply was of no use.")
+        text = "The tests do not pass yet, and words change no file. Call edit with your change."
+        return TellModel(text=text, note="words, and no change: asking again")
+
+    def _answer_last_straw(self) -> GoOn | TellModel:
+        """Go on to the request with which the harness leads, if this reply was the last that led nowhere."""
+        self._replies.close_reply()
+        return TellModel(text="Your reply was of no use.") if self._has_to_lead() else GO_ON
+
+    # ── begin ──────────────────────────────────────────────────────────────────────────────────────
+
+    def _has_to_lead(self) -> bool:
+        if self._given_up or self._settings.when == "never":
+            return False
+        if self._settings.when == "auto" and not (self._is_stuck() or self._is_too_weak):
+            return False
+        return self._is_about_tests()
+
+    def _is_stuck(self) -> bool:
+        """Whether the last replies led nowhere; one is enough where a third of the time has gone."""
+        count = self._replies.count
+        return count >= self._settings.after or (count > 0 and self._clock.is_third_gone)
+
+    @property
+    def _is_too_weak(self) -> bool:
+        """Whether the model is of a size that drives no session, by its name."""
+        return self._is_small and is_below_a_billion(self._runtime.loop.model.name)
+
+    def _is_about_tests(self) -> bool:
+        from agent.prompt.prompt_reader import read_intent
+
+        intent = read_intent(self._prompt)
+        if self._runtime.policy.mode is Mode.READ_ONLY or intent.forbids_edits:
+            return False
+        if intent.kind == "repair" or intent.wants_passing_tests:
+            return True
+        last = self._runtime.conclusion.evidence.last
+        return self._replies.count > 0 and last is not None and last.report.get("outcome") == "failed"
+
+    async def _take_lead(self) -> LedWork | None:
+        """Run the tests and localise; return the work, None if there is nothing to lead."""
+        from packages.offline.lead.led_work import LedWork
+        from packages.offline.lead.suspects import find_suspects
+
+        began = time.monotonic()
+        report = await self._run_tests()
+        self._clock.tests = time.monotonic() - began
+        if report.get("outcome") != "failed":
+            self._given_up = True
+            return None
+        detail = f"{self._explain()}: the harness leads, and asks for one change at a time"
+        self._runtime.session.append(Signal(name=LEAD, detail=detail))
+        runtime = self._runtime
+        work = LedWork(
+            workspace=runtime.workspace, task=self._prompt, report=report, asks_anew=self._is_too_weak
+        )
+        found = await runtime.run_harness_action("localize", {})
+        places = found.data.get("suspects") or found.data.get("repair", {}).get("suspects") or ()
+        work.suspects = find_suspects(runtime.workspace, places)[: self._settings.rounds]
+        self._work = work
+        budget = int(max(5.0, min(ENGINE_SECONDS, self._clock.reply_seconds / 2)))
+        self._engine = asyncio.ensure_future(
+            runtime.run_harness_action("repair", {"budget": budget, "hint": self._prompt[:500]})
+        )
+        await asyncio.wait({self._engine}, timeout=ENGINE_HEAD if self._is_small else 0)
+        if self._engine.done():
+            await self._collect_candidates(work)
+        from packages.offline.lead.led_model import LedModel
+
+        self._own = runtime.loop.model
+        runtime.loop.model = LedModel(
+            self._own, work, self._propose, self._get_warmth, lambda: self._clock.reply_seconds
+        )
+        return work
+
+    def _explain(self) -> str:
+        """Return why the harness leads."""
+        if self._replies.count:
+            return f"{self._replies.count} replies led nowhere"
+        return "as asked for" if self._settings.when == "always" else "a model below a billion parameters"
+
+    def _get_warmth(self) -> float | None:
+        if self._work is not None and self._work.asks_anew:  # the next question has another form
+            return WARMER if self._rounds > FORMS else None
+        return WARMER if self._warm else None
+
+    # ── proposals ──────────────────────────────────────────────────────────────────────────────────
+
+    async def _propose(self, text: str) -> tuple[Action, ...]:
+        """Return the actions of a reply, once the engine has ended: it reads the files that they change."""
+        work = self._work
+        assert work is not None
+        await self._collect_candidates(work)
+        work.note = ""
+        self._choices += bool(work.candidates)
+        work.edits = work.propose(text)
+        self._warm = not work.edits
+        self._edits_of, self._unwritten = {}, set()
+        for edit in work.edits:
+            self._numbers += 1
+            number = f"{self._numbers}-{len(self._runtime.projection.slots)}"
+            self._edits_of[f"lead-{self._runtime.session.id}-{number}"] = edit
+        return tuple(
+            Action(id=call, tool="edit", arguments=dict(edit)) for call, edit in self._edits_of.items()
+        )
+
+    async def _collect_candidates(self, work: LedWork) -> None:
+        from packages.offline.lead.led_work import MOST_CANDIDATES
+
+        if self._engine is None:
+            return
+        task, self._engine = self._engine, None
+        data = (await task).data.get("repair", {})
+        fixes, others = data.get("fixes") or [], data.get("alternatives") or []
+        found = [fixes, *others] if fixes else []
+        work.candidates = [
+            [{key: str(each[key]) for key in ("path", "old", "new")} for each in one]
+            for one in found[:MOST_CANDIDATES]
+        ]
+
+    async def _go_on(self, work: LedWork) -> Sequence[RequestAnswer]:
+        """Verify what was proposed; return the next question, or the end of the turn."""
+        self._rounds += 1
+        edits, work.edits = work.edits, ()
+        if edits:
+            passes = await self._verify(work, edits)
+            self._report(_list_edits(edits), "all tests pass" if passes else work.note)
+            if passes:
+                return [StopTurn(TurnEnd(reason="answer", text=_describe_fix(self._kept)))]
+            work.at += 1
+        else:
+            self._report("", work.note or "it has no change")
+        chosen = self._settings.fallback == "always" and self._choices >= CHOICES
+        if self._rounds >= self._settings.rounds or chosen or not self._clock.has_time:
+            return [await self._finish(work)]
+        return [TellModel(text=work.build_question())]
+
+    async def _verify(self, work: LedWork, edits: Sequence[Edit]) -> bool:
+        """Run the tests on applied edits and take them back unless they help; return whether all tests pass."""
+        written = [edit for call, edit in self._edits_of.items() if call not in self._unwritten]
+        if not written:
+            work.note = "Your last change could not be written."
+            return False
+        before = work.report
+        after = await self._run_tests()
+        if after.get("outcome") == "passed":
+            self._kept += written
+            return True
+        old, new = _list_failing(before), _list_failing(after)
+        if after.get("outcome") == "failed" and new < old:
+            self._kept += written
+            work.report = after
+            work.note = "Your last change helped, and is kept. This is left."
+            return False
+        for edit in reversed(written):
+            await self._run_edit({"path": edit["path"], "old": edit["new"], "new": edit["old"]})
+        message = next((str(each.get("message", "")) for each in after.get("failures") or ()), "")
+        work.note = f"Your last change did not help and was taken back: {message[:300]}".rstrip(": ")
+        return False
+
+    def _report(self, change: str, outcome: str) -> None:
+        """Log what became of a proposal, for the person: the questions and replies are not shown."""
+        told = outcome.removeprefix("Your last reply ").removeprefix("Your last ").partition("\n")[0]
+        told = told.removeprefix("change did not help and was ")
+        what = change.replace("\n- ", "; ").removeprefix("- ") or "no change"
+        what = what if len(what) <= MOST_CHANGE else f"{what[: MOST_CHANGE - 1]}…"
+        self._runtime.session.append(Signal(name=LEAD, detail=f"proposal {self._rounds}: {what}: {told}"))
+
+    # ── end ────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _finish(self, work: LedWork) -> StopTurn:
+        """End the turn without the model's success: by a change of the engine where that is allowed."""
+        await self._collect_candidates(work)
+        rounds, kept = self._rounds, self._kept
+        if kept and (await self._run_tests()).get("outcome") == "passed":
+            text = _describe_fix(self._kept)
+            self._release()
+            return StopTurn(TurnEnd(reason="answer", text=text))
+        self._release()
+        self._given_up = True
+        if work.candidates and await self._may_fall_back():
+            edits = list(work.candidates[0])
+            for edit in edits:
+                await self._run_edit(edit)
+            if (await self._run_tests()).get("outcome") == "passed":
+                text = _describe_fix(edits, "The model found no change. The offline engine did:\n")
+                return StopTurn(TurnEnd(reason="answer", text=text))
+            for edit in reversed(edits):
+                await self._run_edit({"path": edit["path"], "old": edit["new"], "new": edit["old"]})
+        text = f"The model found no change in {rounds} proposals that makes the tests pass."
+        if kept:
+            text += f" These made fewer of them fail, and are in your files:\n{_list_edits(kept)}"
+        if work.candidates:
+            text += (
+                " The offline engine knows one: run again with --model offline, or set lead.fallback to"
+                f" always:\n{_list_edits(work.candidates[0])}"
+            )
+        return StopTurn(TurnEnd(reason="empty", text=text))
+
+    async def _may_fall_back(self) -> bool:
+        approver = self._runtime.loop.gateway.approver
+        if self._settings.fallback != "ask" or approver is None:
+            return self._settings.fallback == "always"
+        question = Decision(
+            verdict="ask",
+            reason="the model got nowhere; the offline engine has a change with which the tests pass",
+        )
+        answer = await approver.ask("repair", Effect(kind="write"), question)
+        return answer.verdict == "allow"
+
+    def _release(self) -> None:
+        """Give the turn back to its own model."""
+        if self._engine is not None:
+            self._engine.cancel()
+        if self._own is not None:
+            self._runtime.loop.model = self._own
+        self._reset()
+
+    async def _run_tests(self) -> dict[str, Any]:
+        return dict((await self._runtime.run_harness_action("run_tests", {})).data.get("report") or {})
+
+    async def _run_edit(self, edit: Edit) -> None:
+        with suppress(KeyError):
+            await self._runtime.run_harness_action("edit", dict(edit))
+
+
+def attach_lead(runtime: Runtime) -> None:
+    """Let the harness lead turns of a session, where its settings, its tools and its mode allow that."""
+    settings = runtime.settings.lead
+    needed = ("run_tests", "edit", "localize", "repair")
+    if settings.when == "never" or any(runtime.toolbox.get(each) is None for each in needed):
+        return
+    if runtime.model.name == "offline":
+        return
+    runtime.loop.monitors.prepend_monitor(Lead(runtime, settings))
+
+
+def _list_failing(report: dict[str, Any] | Any) -> set[str]:
+    return {str(each.get("id")) for each in report.get("failures") or ()}
+
+
+def _describe_fix(edits: Sequence[Edit], before: str = "") -> str:
+    """Return the answer of a turn with these edits: its first line is the subject of the commit."""
+    names = ", ".join(dict.fromkeys(each["path"] for each in edits))
+    return f"Fix {names}\n\n{before}{_list_edits(edits)}"
+
+
+def _list_edits(edits: Sequence[Edit]) -> str:
+    return "\n".join(f"- {each['path']}: {_first_change(each)}" for each in edits)
+
+
+def _first_change(edit: Edit) -> str:
+    old, new = edit["old"].splitlines(), edit["new"].splitlines()
+    gone = next((line.strip() for line in old if line not in new), "")
+    come = next((line.strip() for line in new if line not in old), "")
+    return f"`{gone}` becomes `{come}`"

@@ -1,0 +1,1 @@
+"""Questions of this package to the person at the terminal."""

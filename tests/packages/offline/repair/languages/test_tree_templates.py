@@ -1,0 +1,296 @@
+"""Templates that know no language: what they propose in each, and in which order."""
+
+from __future__ import annotations
+
+import pytest
+
+from packages.offline.repair.languages.call_reach import SuspectFunction, rank_functions
+from packages.offline.repair.languages.function_scope import Scope
+from packages.offline.repair.languages.parsed_source import ParsedFile, is_test_file
+from packages.offline.repair.languages.tree_candidates import generate_candidates
+from packages.offline.repair.languages.tree_templates import RULES
+from tools.code.languages import detect_languages
+from tools.testing.report import make_failure
+
+
+def code(path: str, text: str) -> ParsedFile:
+    return ParsedFile(path, text, detect_languages(path)[0])
+
+
+def proposed(path: str, text: str) -> dict[str, set[str]]:
+    """Rule → the texts that it makes of the file's first function."""
+    file = code(path, text)
+    scope = Scope(file, file.functions[0])
+    source = file.source
+    return {
+        rule.name: {
+            (source[: c.start] + c.text.encode() + source[c.end :]).decode() for c in rule.changes(scope)
+        }
+        for rule in RULES
+    }
+
+
+BODIES = {
+    "a.go": """\
+package a
+
+func f(a []int, n int) int {
+\tif n < 3 && a != nil {
+\t\treturn a[n] - 1
+\t}
+\tn += 2
+\treturn g(a[0], n)
+}
+""",
+    "a.js": """\
+function f(a, n) {
+  if (n < 3 && a != null) {
+    return a[n] - 1;
+  }
+  n += 2;
+  return g(a[0], n);
+}
+""",
+    "a.ts": """\
+function f(a: number[], n: number): number {
+  if (n < 3 && a != null) {
+    return a[n] - 1;
+  }
+  n += 2;
+  return g(a[0], n);
+}
+""",
+    "A.java": """\
+class A {
+  int f(int[] a, int n) {
+    if (n < 3 && a != null) {
+      return a[n] - 1;
+    }
+    n += 2;
+    return g(a[0], n);
+  }
+}
+""",
+    "a.c": """\
+int f(int *a, int n)
+{
+    if (n < 3 && a != NULL) {
+        return a[n] - 1;
+    }
+    n += 2;
+    return g(a[0], n);
+}
+""",
+    "a.rs": """\
+fn f(a: &[i32], n: usize) -> i32 {
+    if n < 3 && a != NONE {
+        return a[n] - 1;
+    }
+    n += 2;
+    return g(a[0], n);
+}
+""",
+}
+
+
+@pytest.mark.parametrize("path", BODIES)
+@pytest.mark.parametrize(
+    ("rule", "old", "new"),
+    [
+        ("comparison_boundary", "n < 3", "n <= 3"),
+        ("comparison_operator", "n < 3", "n > 3"),
+        ("logical_operator", "&&", "||"),
+        ("number", "n < 3", "n < 4"),
+        ("arithmetic_operator", "a[n] - 1", "a[n] + 1"),
+        ("off_by_one", "a[n]", "a[n - 1]"),
+        ("dropped_operand", "a[n] - 1", "a[n]"),
+        ("swapped_operands", "a[n] - 1", "1 - a[n]"),
+        ("swapped_arguments", "g(a[0], n)", "g(n, a[0])"),
+        ("assignment_operator", "n += 2", "n -= 2"),
+        ("variable", "a[n]", "n[n]"),
+        ("unwrapped", "g(a[0], n)", "a[0]"),
+        ("borrowed_expression", "g(a[0], n)", "g(a[n], n)"),
+    ],
+)
+def test_a_change_is_proposed_in_every_language(path: str, rule: str, old: str, new: str) -> None:
+    text = BODIES[path]
+    assert old in text
+    assert text.replace(old, new, 1) in proposed(path, text)[rule]
+
+
+def test_what_a_condition_looks_into_may_be_missing() -> None:
+    text = """\
+class A {
+  boolean f(Node a) {
+    return a.next() == a;
+  }
+  boolean g(Node a) {
+    if (a.next == null) return true;
+    return false;
+  }
+}
+"""
+    file = code("A.java", text)
+    scope = Scope(file, file.functions[1])
+    (check,) = [rule for rule in RULES if rule.name == "missing_check"]
+    assert "a == null || a.next == null" in {each.text for each in check.changes(scope)}
+
+
+@pytest.mark.parametrize("path", BODIES)
+def test_candidates_are_programs_each_once_and_the_same_each_time(path: str) -> None:
+    file = code(path, BODIES[path])
+    doubt = SuspectFunction(code=file, function=file.functions[0], score=1.0, failing=1, passing=0)
+    found = list(generate_candidates([doubt]))
+    assert len(found) > 40
+    assert [each.rank for each in found] == list(range(len(found)))
+    assert len({"".join(each.after.split()) for each in found}) == len(found)
+    assert not any(code(path, each.after).root.has_error for each in found)
+    assert [each.after for each in found] == [each.after for each in generate_candidates([doubt])]
+
+
+@pytest.mark.parametrize(
+    ("path", "is_one"),
+    [
+        ("cart_test.go", True),
+        ("cart.go", False),
+        ("src/__tests__/a.js", True),
+        ("a.spec.ts", True),
+        ("latest.js", False),
+        ("contest.c", False),
+        ("test_list.c", True),
+        ("src/test/java/A.java", True),
+        ("CartTest.java", True),
+        ("Tester.java", False),
+        ("tests/it.rs", True),
+    ],
+)
+def test_files_of_tests_are_known_by_their_names(path: str, is_one: bool) -> None:
+    assert is_test_file(path) is is_one
+
+
+GO = [
+    code(
+        "a.go",
+        """\
+package a
+
+func Low() int {
+\treturn deep()
+}
+
+func deep() int {
+\treturn 1
+}
+
+func High() int {
+\treturn 2
+}
+
+func Unused() int {
+\treturn 3
+}
+""",
+    ),
+    code(
+        "a_test.go",
+        """\
+package a
+
+func TestLow(t *testing.T) {
+\tif Low() != 2 {
+\t\tt.Error()
+\t}
+}
+
+func TestHigh(t *testing.T) {
+\tHigh()
+}
+""",
+    ),
+]
+
+
+def test_functions_that_only_the_failing_test_reaches_are_suspicious_the_nearer_the_more() -> None:
+    found = rank_functions(GO, [make_failure(".::TestLow", file="a_test.go", line=5)], "")
+    assert [(each.function.name, each.failing, each.passing) for each in found] == [
+        ("Low", 1, 0),
+        ("deep", 1, 0),
+    ]
+    assert found[0].score > found[1].score
+
+
+def test_a_frame_of_the_trace_outweighs_the_distance() -> None:
+    trace = "panic: no\n\t/somewhere/else/a.go:8 +0x1\n"
+    one, two = rank_functions(
+        [*GO], [make_failure(".::TestLow", detail=trace.replace("/somewhere/else/", "./"))], ""
+    )
+    assert (one.function.name, one.lines) == ("deep", {8})
+    assert two.function.name == "Low"
+
+
+def test_rusts_tests_beside_the_code_are_no_suspects() -> None:
+    text = """\
+pub fn f() -> i32 {
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn g() {
+        assert_eq!(f(), 2);
+    }
+}
+"""
+    found = rank_functions(
+        [code("src/lib.rs", text)], [make_failure("tests::g", file="src/lib.rs", line=11)], ""
+    )
+    assert [each.function.name for each in found] == ["f"]
+
+
+def test_where_tests_have_no_names_the_line_that_failed_tells() -> None:
+    files = [
+        code(
+            "list.c",
+            """\
+int one(void)
+{
+    return 1;
+}
+
+int two(void)
+{
+    return 2;
+}
+""",
+        ),
+        code(
+            "test_list.c",
+            """\
+int main(void)
+{
+    assert(one() == 1);
+    assert(two() == 3);
+    return 0;
+}
+""",
+        ),
+    ]
+    found = rank_functions(files, [], "run: test_list.c:4: main: Assertion `two() == 3' failed.")
+    assert [each.function.name for each in found] == ["two", "one"]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "member"),
+    [
+        ("a.c", "enum colour { red, green };\nint f(int c)\n{\n    return g(c, red);\n}\n", "red"),
+        ("A.java", "class A {\n  int f(int c) {\n    return g(c, Colour.RED);\n  }\n}\n", "Colour.RED"),
+        ("a.rs", "fn f(c: i32) -> i32 {\n    return g(c, Colour::Red);\n}\n", "Colour::Red"),
+    ],
+)
+def test_no_member_of_an_enumeration_is_made_one_more_or_less(path: str, text: str, member: str) -> None:
+    made = proposed(path, text)["off_by_one"]
+    assert any("g(c + 1, " in each for each in made)
+    assert not any(f"{member} +" in each or f"{member} -" in each for each in made)
