@@ -271,14 +271,17 @@ def _revert_spans(
 ) -> UndoOutcome:
     if not steps:
         return UndoOutcome(action=action)
-    if obstacles := _find_git_obstacles(snapshots.root, steps):
+    changes = [change for step in steps for change in step.git]
+    if obstacles := _find_git_obstacles(snapshots.root, changes):
         return UndoOutcome(action=action, steps=tuple(steps), clashes=obstacles)
+    if action != "redo" and _has_later_commit(snapshots.root, changes):
+        spans = [span for step in steps if not step.git for span in step.spans]
     snapshots.cover(spans)  # so that a redo knows all that this changes
     before = snapshots.take()
     restored, clashes = _revert_files(snapshots, spans)
     if clashes and not restored.changes:
         return UndoOutcome(action=action, steps=tuple(steps), clashes=clashes)
-    changed, left = _revert_git(snapshots.root, steps, forward=action == "redo")
+    changed, left = _revert_git(snapshots.root, changes, forward=action == "redo", keep_stash=bool(clashes))
     paths = tuple(change.path for change in restored.changes)
     ids = [step.id for step in steps]
     event = UndoEvent(action=action, steps=ids, before=before, after=snapshots.take(), paths=list(paths))
@@ -313,9 +316,8 @@ def _revert_files(
     }
 
 
-def _find_git_obstacles(root: Path, steps: Sequence[Step]) -> Mapping[str, str]:
+def _find_git_obstacles(root: Path, changes: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
     """Return the parts of git's data that cannot be put back now: then the files wait for them."""
-    changes = [change for step in steps for change in step.git]
     if not changes:
         return {}
     from tools.git.git_state import find_obstacles
@@ -323,16 +325,23 @@ def _find_git_obstacles(root: Path, steps: Sequence[Step]) -> Mapping[str, str]:
     return find_obstacles(root, changes)
 
 
+def _has_later_commit(root: Path, changes: Sequence[Mapping[str, Any]]) -> bool:
+    if not changes:
+        return False
+    from tools.git.git_state import has_later_commit
+
+    return has_later_commit(root, changes)
+
+
 def _revert_git(
-    root: Path, steps: Sequence[Step], *, forward: bool
+    root: Path, changes: Sequence[Mapping[str, Any]], *, forward: bool, keep_stash: bool
 ) -> tuple[tuple[str, ...], Mapping[str, str]]:
-    """Put back what the git commands of steps changed; return the parts that changed, and those left alone."""
-    changes = [change for step in steps for change in step.git]
+    """Put back what git commands changed; return the parts that changed, and those left alone."""
     if not changes:
         return (), {}
     from tools.git.git_state import name_parts, revert_states
 
-    left = revert_states(root, changes, forward=forward)
+    left = revert_states(root, changes, forward=forward, keep_stash=keep_stash)
     return tuple(each for each in name_parts(changes) if each not in left), left
 
 

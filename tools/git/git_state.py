@@ -6,6 +6,7 @@ Objects that a command cuts off stay in git's store until git's own clean-up (tw
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -23,6 +24,10 @@ _STASH = "refs/stash"
 _REMOTES = "refs/remotes/"
 _QUIT = {"a merge": "merge", "a cherry-pick": "cherry-pick", "a revert": "revert", "a rebase": "rebase"}
 """Operations that leave the files as they are when they are given up by `--quit`."""
+
+
+_MOVED = "it has been moved since"
+_GOES_WITH_INDEX = "the index goes with it, and something was staged or committed since"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,21 +76,28 @@ def compare_states(before: GitState, after: GitState) -> dict[str, Any]:
         "operation": [before.operation, after.operation],
     }
     changed = {name: pair for name, pair in parts.items() if pair[0] != pair[1]}
-    return changed | ({"refs": refs} if refs else {})
+    if refs:
+        changed["refs"] = refs
+    return changed | {"place": [_get_place(before), _get_place(after)]} if changed else {}
 
 
 def revert_states(
-    root: Path, changes: Sequence[Mapping[str, Any]], *, forward: bool = False
+    root: Path, changes: Sequence[Mapping[str, Any]], *, forward: bool = False, keep_stash: bool = False
 ) -> dict[str, str]:
     """Put back what git commands changed, the last one first; `forward` brings it back again. Blocking.
 
-    Each part only if it is as the command left it. Returns the parts that were left alone, and why.
+    Each part only if it is as the command left it; HEAD, its branch and the index only together, since an index is
+    read against HEAD. `keep_stash`: the stash has files that were left alone, so that it is needed.
+    Returns the parts that were left alone, and why.
     """
     top = find_root(root)
     if top is None:
         return {"git": "the repository is gone"} if changes else {}
     left: dict[str, str] = {}
     for change in changes if forward else reversed(changes):
+        if keep_stash and "stash" in change:
+            left["the stash"] = "it has the files that were left"
+            change = {name: part for name, part in change.items() if name != "stash"}
         kept: dict[str, str] = {}
         done: set[str] = set()
         try:
@@ -113,6 +125,15 @@ def find_obstacles(root: Path, changes: Sequence[Mapping[str, Any]]) -> dict[str
     except (ToolFailure, UserError) as failure:
         return dict.fromkeys(name_parts(changes), _format_failure(failure))
     return {}
+
+
+def has_later_commit(root: Path, changes: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the last switch or merge was built on since, so that its files have to stay. Blocking."""
+    top = find_root(root)
+    moves = [each for each in changes if "head" in each or _get_branch(each, 1) in each.get("refs", {})]
+    if top is None or not moves or "stash" in moves[-1]:
+        return False
+    return bool(_find_later_changes(Broker(top), moves[-1], 1))
 
 
 def _name_all(change: Mapping[str, Any]) -> list[str]:
@@ -143,32 +164,7 @@ def _revert_change(
     if problem := _leave_operation(broker, change.get("operation"), old, new):
         yield from dict.fromkeys(_name_all(change), problem).items()
         return
-    moved = False
-    own = change.get("head", ("", ""))[new]
-    for name, pair in change.get("refs", {}).items():
-        if place := _find_user(broker, name, own, is_removed=not pair[old]):
-            yield name, f"it is checked out in {place}"
-        else:
-            problem = _move_ref(broker, name, pair[old], pair[new])
-            moved = moved or bool(problem)
-            yield name, problem
-    if "head" in change:
-        pair = change["head"]
-        if moved:
-            yield "HEAD", "a branch is not as it was left"
-        elif _read_head(broker) != pair[new]:
-            yield "HEAD", "it has been switched since"
-        else:
-            _set_head(broker, pair[old])
-            yield "HEAD", ""
-    if "index" in change:
-        pair = change["index"]
-        if _store_index(broker) != pair[new]:
-            yield "the index", "something was staged since"
-        else:
-            content = broker.run("cat-file", "blob", pair[old]).stdout if pair[old] else None
-            lock.replace_index(content, (0, 0))  # old: git compares the files by content
-            yield "the index", ""
+    yield from _revert_place(broker, change, lock, old=old, new=new)
     if "stash" in change:
         pair = change["stash"]
         if [list(each) for each in _read_stash(broker)] != pair[new]:
@@ -176,6 +172,84 @@ def _revert_change(
         else:
             _set_stash(broker, pair[old])
             yield "the stash", ""
+
+
+def _revert_place(
+    broker: Broker, change: Mapping[str, Any], lock: IndexLock, *, old: int, new: int
+) -> Iterator[tuple[str, str]]:
+    """Put back references, HEAD and the index; the lock is held if the index is to be changed."""
+    later = _find_later_changes(broker, change, new)
+    branch = _get_branch(change, new)
+    own = change.get("head", ("", ""))[new]
+    moved = False
+    for name, pair in change.get("refs", {}).items():
+        if name == branch and later and "HEAD" not in later:
+            yield name, later.get(name, _GOES_WITH_INDEX)
+        elif place := _find_user(broker, name, own, is_removed=not pair[old]):
+            yield name, f"it is checked out in {place}"
+        else:
+            problem = _move_ref(broker, name, pair[old], pair[new])
+            moved = moved or bool(problem)
+            yield name, problem
+    moved = moved and "head" in change
+    if "head" in change:
+        if later:
+            yield "HEAD", later.get("HEAD", later.get(branch, _GOES_WITH_INDEX))
+        elif moved:
+            yield "HEAD", "a branch is not as it was left"
+        else:
+            _set_head(broker, change["head"][old])
+            yield "HEAD", ""
+    if "index" in change:
+        if later or moved:
+            yield "the index", later.get("the index", "HEAD or its branch has been moved since")
+        else:
+            stored = change["index"][old]
+            content = broker.run("cat-file", "blob", stored).stdout if stored else None
+            lock.replace_index(content, (0, 0))  # old: git compares the files by content
+            yield "the index", ""
+
+
+def _find_later_changes(broker: Broker, change: Mapping[str, Any], new: int) -> dict[str, str]:
+    """Return which of HEAD, its branch and the index are not as the command left them, and why."""
+    later: dict[str, str] = {}
+    place = change.get("place")
+    if place:
+        head, commit = place[new]
+        if _read_head(broker) != head:
+            later["HEAD"] = "it has been switched or moved since"
+        elif head.startswith("ref: ") and _read_commit(broker) != commit:
+            later[_get_branch(change, new)] = _MOVED
+    if "index" in change and not _is_index_at(broker, change["index"][new], by_entries=bool(place)):
+        later["the index"] = "something was staged or committed since"
+    return later
+
+
+def _get_place(state: GitState) -> list[str]:
+    """Return HEAD and its commit, "" if there is none yet."""
+    name = state.head.removeprefix("ref: ")
+    return [state.head, state.head if name == state.head else state.refs.get(name, "")]
+
+
+def _get_branch(change: Mapping[str, Any], new: int) -> str:
+    """Return the reference that HEAD named, "" if none or unknown."""
+    head = str(change.get("place", (("",), ("",)))[new][0])
+    return head.removeprefix("ref: ") if head.startswith("ref: ") else ""
+
+
+def _is_index_at(broker: Broker, stored: str, *, by_entries: bool) -> bool:
+    """Return whether the index is a stored one, or has its entries: `git status` renews the times of files in it."""
+    now = _store_index(broker)
+    if now == stored or not (by_entries and now and stored):
+        return now == stored
+    return _list_entries(broker, now) == _list_entries(broker, stored)
+
+
+def _list_entries(broker: Broker, stored: str) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="patchwright-index-") as folder:
+        index = Path(folder, "index")
+        index.write_bytes(broker.run("cat-file", "blob", stored).stdout)
+        return broker.run("ls-files", "--stage", "-v", "-z", index=index).stdout
 
 
 def _leave_operation(broker: Broker, pair: Sequence[str] | None, old: int, new: int) -> str:
@@ -216,6 +290,10 @@ def _move_ref(broker: Broker, name: str, old: str, new: str) -> str:
         now = broker.run("rev-parse", "--verify", "--quiet", name, ok=(0, 1)).stdout.decode().strip()
         return _format_failure(failure) if now == new else "it has been moved since"
     return ""
+
+
+def _read_commit(broker: Broker) -> str:
+    return broker.run("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1)).stdout.decode().strip()
 
 
 def _read_head(broker: Broker) -> str:

@@ -49,7 +49,7 @@ def format_outcome(outcome: UndoOutcome) -> list[str]:
     lines = lines if outcome.paths or not outcome.git else []
     if outcome.git:
         lines.append(f"git's data {what}: {join_names(outcome.git, 5)}")
-    elif not outcome.paths:
+    elif not outcome.paths and not reasons:
         lines.append("  (it had been done already)")
     if reasons:
         lines += [f"left as {'it is' if len(reasons) == 1 else 'they are'}:", *reasons]
