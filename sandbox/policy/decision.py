@@ -88,7 +88,7 @@ SCRATCH = ("/tmp/", "/var/tmp/", "/dev/shm/")
 
 INSTEAD: Mapping[EffectKind, str] = {
     "network": "commands have no network here: work with what is installed",
-    "git": "commands cannot write .git: use git_commit",
+    "git": "use git_commit for a commit, and leave other changes of git's data to the user",
     "destructive": "it may lose work: remove single files by name instead, or leave it to the user",
     "write": "write inside the workspace, or have the user allow it by a rule like edit(.github/**)",
     "read": "leave keys and tokens alone",

@@ -19,10 +19,9 @@ def find_git_commands(
 
     judgement: of the line, if there is one already
     """
-    is_plain = line.lstrip().startswith("git ")
-    if not is_plain or at.sandbox.name == "unconfined" or at.mode is Mode.READ_ONLY:
+    if "git" not in line or at.sandbox.name == "unconfined" or at.mode is Mode.READ_ONLY:
         return ()
     from sandbox.policy.shell import judge_command_line
     from sandbox.policy.shell.git_lines import read_git_line
 
-    return read_git_line(line, judgement or judge_command_line(line, root=at.root))
+    return read_git_line(line, judgement or judge_command_line(line, root=at.root), at.root)

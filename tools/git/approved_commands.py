@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from sandbox.helpers.git_runner import NO_HOOKS
 from sandbox.lazy_pattern import compile_lazily
@@ -55,21 +57,24 @@ async def run_git_commands(at: Workspace, commands: Sequence[Sequence[str]]) -> 
 
 
 def _run_blocking(at: Workspace, broker: Broker, commands: Sequence[Sequence[str]]) -> Observation:
+    from sandbox.policy.shell.git_lines import split_git_command
+
     started = time.monotonic()
-    _refuse_programs(at, broker, commands)
+    placed = [(os.path.realpath(at.root / folder), argv) for folder, argv in map(split_git_command, commands)]
+    _refuse_programs(at, broker, placed)
     broker.refuse_changed_definitions()
     starts_filters = broker.has_filters()
     before = read_git_state(broker)
     texts: list[str] = []
     sent: list[str] = []
     code = 0
-    for argv in commands:
-        if argv is not commands[0]:  # the one before may have changed what git reads
+    for number, (folder, argv) in enumerate(placed):
+        if number:  # the one before may have changed what git reads
             broker.forget_settings()
-            _refuse_programs(at, broker, [argv])
+            _refuse_programs(at, broker, [(folder, argv)])
         hooks = broker.list_unverified_hooks()
         runs_hooks = broker.runs_hooks() and not hooks
-        options = (*(() if runs_hooks else NO_HOOKS), *_place_options(at, broker))
+        options = (*(() if runs_hooks else NO_HOOKS), *_place_options(broker, folder))
         needs_hooks = argv[1] in _RUNS_COMMIT_HOOKS or any(map(broker.has_hook, _HOOKS_OF_ANY_COMMAND))
         rest = ("--no-recurse-submodules", *argv[2:]) if argv[1] in _WITHOUT_SUBMODULES else argv[2:]
         output = broker.run_trusted(
@@ -107,8 +112,11 @@ def _run_blocking(at: Workspace, broker: Broker, commands: Sequence[Sequence[str
     )
 
 
-def _refuse_programs(at: Workspace, broker: Broker, commands: Sequence[Sequence[str]]) -> None:
-    """Raise ToolFailure if a command would start a program that neither the user nor trust speaks for."""
+def _refuse_programs(at: Workspace, broker: Broker, commands: Sequence[tuple[str, Sequence[str]]]) -> None:
+    """Raise ToolFailure if a command would start a program that neither the user nor trust speaks for.
+
+    commands: each with the folder in which it works
+    """
     if names := [
         key
         for key in (each.key.lower() for each in broker.list_settings() if each.own)
@@ -119,27 +127,31 @@ def _refuse_programs(at: Workspace, broker: Broker, commands: Sequence[Sequence[
             "the user runs this command"
         )
     hooks = broker.list_unverified_hooks()
-    for argv in commands:
-        if reason := _explain_refusal(at, broker, argv, hooks):
+    for folder, argv in commands:
+        if reason := _explain_refusal(at, broker, Path(folder), argv, hooks):
             raise ToolFailure(f"git {argv[1]}: not run: {reason}; the user runs this command")
 
 
-def _explain_refusal(at: Workspace, broker: Broker, argv: Sequence[str], hooks: Sequence[str]) -> str:
+def _explain_refusal(
+    at: Workspace, broker: Broker, folder: Path, argv: Sequence[str], hooks: Sequence[str]
+) -> str:
     if guard := next((name for name in hooks if argv[1] in _GUARDS.get(name, ())), ""):
         return f"the hook {guard} may refuse it"
     if argv[1] in _RUNS_COMMIT_HOOKS and broker.has_lost_trust and list_active_hooks(broker):
         return "hooks of commits may refuse it, and what they run changed after the user trusted it"
     if any(each.startswith("--rec") for each in argv[2:]):
         return "it works in submodules, whose settings may name programs"
-    if argv[1] == "mv" and (name := find_guarded_operand(at.root, argv[2:])):
+    if argv[1] == "mv" and (name := find_guarded_operand(at.root, folder, argv[2:])):
         return f"it moves {name}, which git, editors, shells, hooks or services act on"
     if argv[1] == "rebase" and (program := find_planned_program(broker.folder)):
         return f"the rebase in progress runs {program!r}"
-    if argv[1] == "push" and (target := find_hooks_of_targets(broker, at.root, argv[2:])):
+    if argv[1] == "push" and (target := find_hooks_of_targets(broker, folder, argv[2:])):
         return f"hooks of {target} would run"
     return ""
 
 
-def _place_options(at: Workspace, broker: Broker) -> tuple[str, ...]:
-    """Return the option by which git works in the workspace's folder, as the line would in a shell."""
-    return () if at.root.resolve() == broker.root.resolve() else ("-C", str(at.root))
+def _place_options(broker: Broker, folder: str) -> tuple[str, ...]:
+    """Return the options by which git works in a folder, as the line would in a shell, and in no repository inside."""
+    if folder == os.path.realpath(broker.root):
+        return ()
+    return ("-C", folder, f"--git-dir={broker.folder}", f"--work-tree={broker.root}")

@@ -17,17 +17,17 @@ _EXEC = ("x", "exec")
 """Commands of a rebase's plan that run a line in a shell."""
 
 
-def find_guarded_operand(root: Path, words: Sequence[str]) -> str:
+def find_guarded_operand(root: Path, folder: Path, words: Sequence[str]) -> str:
     """Return the guarded name in the paths of `git mv`, or in what they become; "" if there is none.
 
-    root: the folder in which the command works
+    root: the workspace; folder: in which the command works
     """
     paths = [each for each in words if not each.startswith("-") or each is words[-1]]
     for path in [*paths, *(os.path.join(paths[-1], os.path.basename(each)) for each in paths[:-1])]:  # noqa: PTH118, PTH119
-        real = os.path.realpath(root / path)
+        real = os.path.realpath(folder / path)
         if found := find_protected_name(root, os.path.relpath(real, os.path.realpath(root))):
             return found
-        if found := find_protected_name(root, path):
+        if found := find_protected_name(root, os.path.relpath(folder / path, root)):
             return found
     return ""
 

@@ -33,6 +33,11 @@ BUDGET = 16_000
 MAX_VALUE = 4 << 20
 """Bytes of output returned to code."""
 
+_GIT_HINT = (
+    "commands cannot write .git: use git_commit, or git_bisect(command, good); git add, switch, stash and such work "
+    "with plain words, alone or joined by &&"
+)
+
 HINTS: tuple[tuple[str, str], ...] = (
     (
         r"[^/\s'\":]\.git/.*Read-only file system",
@@ -40,7 +45,7 @@ HINTS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"\.git/.*Read-only file system",
-        "commands cannot write .git: use git_commit, or git_bisect(command, good)",
+        _GIT_HINT,
     ),
     (r"Read-only file system|Operation not permitted", "only the workspace and /tmp can be written"),
     (
@@ -71,7 +76,7 @@ async def shell(command: str, timeout: int | None = None, *, at: Workspace) -> O
         raise ToolFailure("shell: the command is empty")
     if timeout is not None and not 1 <= timeout <= MAX_TIMEOUT:
         raise ToolFailure(f"shell: timeout must be 1 to {MAX_TIMEOUT} seconds (got {timeout!r})")
-    if command.lstrip().startswith("git ") and (done := await _run_git(at, command)) is not None:
+    if command.lstrip().startswith(("git ", "cd ")) and (done := await _run_git(at, command)) is not None:
         return done
     limit = timeout or at.settings.shell_timeout
     completed = await at.sandbox.run(
@@ -148,8 +153,10 @@ def _describe_end(completed: Completed, limit: float) -> str:
 
 
 def _find_hint(at: Workspace, completed: Completed, text: str) -> str:
-    if completed.returncode == 0 or at.mode is Mode.FULL or at.sandbox.name == "unconfined":
+    if completed.returncode == 0 or at.sandbox.name == "unconfined":
         return ""
+    if at.mode is Mode.FULL:  # all but git's data can be written
+        return f"[sandbox: {_GIT_HINT}]" if re.search(r"\.git/.*Read-only file system", text) else ""
     hint = _find_installation_hint(at.root, text)
     hint = hint or next((hint for smell, hint in HINTS if re.search(smell, text)), "")
     hint = hint or _find_view_hint(at.root, text)

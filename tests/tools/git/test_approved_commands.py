@@ -149,6 +149,35 @@ def test_an_undo_that_git_refuses_names_the_rest_and_keeps_the_files(repo: Repo)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "line", ["cd deep && git add .", "git -C deep add c.txt", "cd deep && git status && git add c.txt"]
+)
+def test_a_folder_of_the_repository_is_named_as_in_a_shell(repo: Repo, line: str) -> None:
+    repo.write("deep/c.txt", "new\n")
+    repo.write("d.txt", "new\n")
+    run_lines(repo, line)
+    assert repo.git("diff", "--cached", "--name-only") == "deep/c.txt\n"
+    assert run("undo", cwd=repo.root).code == 0
+    assert repo.git("diff", "--cached", "--name-only") == ""
+
+
+@pytest.mark.slow
+def test_a_move_in_a_folder_is_judged_from_there(repo: Repo) -> None:
+    repo.write("deep/c.txt", "new\n")
+    repo.commit_all("deep")
+    [text] = list_texts(run_lines(repo, "cd deep && git mv c.txt ../.envrc"))
+    assert ".envrc" in text
+    assert "not run" in text
+    assert (repo.root / "deep/c.txt").exists()
+
+
+@pytest.mark.slow
+def test_a_line_that_cannot_be_run_says_how_to_write_it_in_mode_full(repo: Repo) -> None:
+    [text] = list_texts(run_lines(repo, "git add -A | cat; false"))
+    assert "alone or joined by &&" in text
+
+
+@pytest.mark.slow
 def test_undo_leaves_what_was_moved_since(repo: Repo) -> None:
     run_lines(repo, "git checkout -b topic && git tag v1")
     repo.write("a.txt", "mine\n")
@@ -291,7 +320,17 @@ def test_a_switch_is_no_change_of_the_session(repo: Repo) -> None:
         ("git rebase -x 'make' main", 0),
         ("git fetch ext::sh", 0),
         ("git commit -m x", 0),
-        ("cd a && git add .", 0),
+        ("cd a && git add .", 1),
+        ("git -C a add . && git --no-pager tag x", 2),
+        ("cd a && git add . && git -C b stash", 2),
+        ("cd missing && git add .", 0),
+        ("cd .. && git add .", 0),
+        ("cd - && git add .", 0),
+        ("cd && git add .", 0),
+        ("cd a; git add .", 0),
+        ("git -C /etc add .", 0),
+        ("cd inside && git add .", 0),
+        ("cd link && git add .", 0),
         ("if git tag x; then :; fi", 0),
         ("git add a | cat", 0),
         ("git add a\ngit tag b", 0),
@@ -300,8 +339,11 @@ def test_a_switch_is_no_change_of_the_session(repo: Repo) -> None:
     ],
 )
 def test_only_lines_of_plain_git_commands_are_run(line: str, commands: int, tmp_path: Path) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("/etc")
+    Repo(tmp_path / "inside")
     judgement = judge_command_line(line, root=tmp_path)
-    found = read_git_line(line, judgement)
+    found = read_git_line(line, judgement, tmp_path)
     assert len(found) == commands
     assert all(each[0] == "git" for each in found)
 
