@@ -98,7 +98,7 @@ _DECLARATIONS = (
         compile_lazily(rb"""(?is)\s*(?=<).*?<meta\b[^>]*?\bcharset\s*=\s*["']?""" + _NAME), is_web=True
     ),
     _Declaration(compile_lazily(rb'@charset "' + _NAME + rb'";'), is_web=True),
-    _Declaration(compile_lazily(rb"(?s)\s*[%\\].*?\\usepackage\[" + _NAME + rb"\]\{inputenc\}")),
+    _Declaration(compile_lazily(rb"(?s)\s*(?=[%\\]).*?\\usepackage\[" + _NAME + rb"\]\{inputenc\}")),
     _Declaration(
         compile_lazily(rb'(?s)(?:#[^\n]*\n|\s)*msgid "".*?"Content-Type: text/plain; charset=' + _NAME)
     ),
@@ -170,9 +170,16 @@ def _guess(sample: bytes) -> str:
 
     if sum(byte > 0x7F for byte in sample) < _FEW:
         return "cp1252"
-    found = from_bytes(sample).best()
+    found = from_bytes(sample, cp_isolation=_COMMON).best()
     return (find_codec(found.encoding) if found is not None else "") or "cp1252"
 
+
+_COMMON = (
+    *("cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258"),
+    *("iso8859_2", "iso8859_5", "iso8859_7", "iso8859_15", "koi8_r", "cp866", "mac_roman"),
+    *("big5", "cp932", "cp949", "euc_jp", "gb18030", "gbk"),
+)
+"""Encodings that people's files are in: rare ones fit the same bytes, and show other letters."""
 
 _FEW = 8
 """Bytes that are not ASCII, below which statistics know nothing."""

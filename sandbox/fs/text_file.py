@@ -70,6 +70,15 @@ def decode_text(content: bytes, declared: Sequence[str] = ()) -> TextFile:
     return file
 
 
+def decode_bytes(content: bytes) -> TextFile:
+    """Decode bytes as UTF-8, with all others kept as lone surrogates: to compare a file with a diff that has its raw
+    bytes, whatever their encoding is. Raises BinaryFile."""
+    if b"\0" in content[:_SNIFFED]:
+        return decode_text(content)
+    file = _normalize_line_endings(content.decode(UTF8, "surrogateescape"), UTF8, b"")
+    return replace(file, has_odd_bytes=True)
+
+
 def build_new_format(text: str, declared: Sequence[str] = (), *, needs_mark: bool = False) -> TextFile:
     """Return the format of a new file: the encoding that its text or its repository declares, UTF-8 without any."""
     from sandbox.fs.text_encoding import find_own_declaration

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -58,8 +60,10 @@ def apply_edits(folder: Path, patch: str, *, form: str, check: bool, exact: bool
     """
     try:
         root = resolve_folder(folder)
-        changes = _parse_edits(patch, cast("Form", form))
-        return _apply_and_report(root, changes, check=check, exact=exact, as_json=as_json)
+        text = _read_edits(patch)
+        changes = _parse_edits(text, _quote_source(patch), cast("Form", form))
+        plan = partial(_plan_edits if check else _write_edits, exact=exact, by_bytes=not _is_utf8(text))
+        return _apply_and_report(root, changes, plan, check=check, as_json=as_json)
     except UserError as error:
         if not as_json:
             raise
@@ -69,38 +73,50 @@ def apply_edits(folder: Path, patch: str, *, form: str, check: bool, exact: bool
         return code
 
 
-def _parse_edits(patch: str, form: Form) -> list[FileChange]:
+def _parse_edits(text: str, name: str, form: Form) -> list[FileChange]:
     from tools.edit.edit_model import MalformedEdit
     from tools.edit.formats import parse_edits
 
-    name = "standard input" if patch == "-" else repr(patch)
     try:
-        return parse_edits(_read_edits(patch, name), form)
+        return parse_edits(text, form)
     except MalformedEdit as problem:
         raise UserError(
             Fault.USAGE, f"{name} cannot be read as edits: {sanitize_text(str(problem))}"
         ) from None
 
 
-def _read_edits(patch: str, name: str) -> str:
-    """Return the edits as text. Invalid UTF-8 is an error: it could not be written back."""
+def _quote_source(patch: str) -> str:
+    return "standard input" if patch == "-" else repr(patch)
+
+
+def _read_edits(patch: str) -> str:
+    """Return the edits as text; bytes that are not UTF-8, of files in other encodings, as lone surrogates."""
     try:
         content = sys.stdin.buffer.read() if patch == "-" else Path(patch).read_bytes()
     except OSError as error:
         raise UserError(
             Fault.USAGE,
-            f"cannot read {name}: {error.strerror}",
+            f"cannot read {_quote_source(patch)}: {error.strerror}",
             "Give the path of a file, or - for standard input.",
         ) from None
+    return content.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
+
+
+def _is_utf8(text: str) -> bool:
     try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise UserError(Fault.USAGE, f"{name} is not UTF-8 (line {line})") from None
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _apply_and_report(
-    root: Path, changes: Sequence[FileChange], *, check: bool, exact: bool, as_json: bool
+    root: Path,
+    changes: Sequence[FileChange],
+    plan: Callable[[Tree, Sequence[FileChange]], list[PlannedFile]],
+    *,
+    check: bool,
+    as_json: bool,
 ) -> int:
     from sandbox.fs.transaction.transactions import Conflict
     from sandbox.fs.workspace_tree import Tree
@@ -108,7 +124,7 @@ def _apply_and_report(
 
     tree = Tree(root)
     try:
-        planned = (_plan_edits if check else _write_edits)(tree, changes, exact)
+        planned = plan(tree, changes)
     except PlanRefused as refusal:
         return _report_refusal(refusal, as_json)
     except Conflict as conflict:  # another process has just changed a file
@@ -119,18 +135,22 @@ def _apply_and_report(
     return Exit.DONE if any(each.has_changes for each in planned) else Exit.NOTHING_TO_DO
 
 
-def _plan_edits(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[PlannedFile]:
+def _plan_edits(
+    tree: Tree, changes: Sequence[FileChange], *, exact: bool, by_bytes: bool
+) -> list[PlannedFile]:
     """Plan the edits without writing anything, not even a lock."""
     from sandbox.fs.transaction.transaction_plan import plan_transaction
     from tools.edit.apply.edit_plan import build_writes
     from tools.edit.apply.planner import plan_changes
 
-    planned = plan_changes(tree, changes, strictest=exact)
+    planned = plan_changes(tree, changes, strictest=exact, by_bytes=by_bytes)
     plan_transaction(tree, build_writes(planned))
     return planned
 
 
-def _write_edits(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[PlannedFile]:
+def _write_edits(
+    tree: Tree, changes: Sequence[FileChange], *, exact: bool, by_bytes: bool
+) -> list[PlannedFile]:
     from sandbox.fs.transaction.transactions import Transactions
     from tools.edit.apply.edit_plan import build_writes
     from tools.edit.apply.planner import plan_changes
@@ -140,13 +160,15 @@ def _write_edits(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list
     with transactions.lock_tree() as recovery:
         if recovery is not None:
             write_error(f"patchwright: {sanitize_text(str(recovery))}\n")
-        planned = plan_changes(tree, changes, strictest=exact)
+        planned = plan_changes(tree, changes, strictest=exact, by_bytes=by_bytes)
         transactions.commit(build_writes(planned))
     return planned
 
 
 def _report_refusal(refusal: PlanRefused, as_json: bool) -> int:
     """Report "nothing to do" if all edits are applied already, else a failure."""
+    from sandbox.fs.text_file import show_odd_bytes
+
     code = Exit.NOTHING_TO_DO if refusal.already else Exit.NOT_ACHIEVED
     if as_json:
         problems = [
@@ -155,7 +177,7 @@ def _report_refusal(refusal: PlanRefused, as_json: bool) -> int:
         _print_json(applied=False, exit=code.label, problems=problems)
         return code
     for each in refusal.problems:
-        write_error(sanitize_text(f"{each.path}: {each.text}") + "\n")
+        write_error(sanitize_text(show_odd_bytes(f"{each.path}: {each.text}")) + "\n")
     write_error(f"patchwright: {'nothing to do' if refusal.already else 'nothing was written'}\n")
     return code
 

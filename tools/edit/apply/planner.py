@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from typing import TypeVar
 
 from sandbox.fs.dirfd_walk import NotAFile
-from sandbox.fs.text_file import BinaryFile, TextFile, encode_text
+from sandbox.fs.text_file import BinaryFile, TextFile, decode_bytes, encode_text
 from sandbox.fs.workspace_tree import Tree
 from sandbox.guards.linked_files import explain_forbidden_write
 from sandbox.lazy_dataclass import dataclass
@@ -28,14 +28,15 @@ def plan_changes(
     *,
     known: Callable[[str], bool] = lambda path: False,
     strictest: bool = False,
+    by_bytes: bool = False,
 ) -> list[PlannedFile]:
     """Return the planned files, in the order in which they are first named. Raises PlanRefused.
 
     known: whether the author of the changes knows an existing file's content, so that it may be replaced as a
         whole, by a new file or one that moves there; by default none is
-    strictest: edits have to match exactly
+    strictest: edits have to match exactly; by_bytes: bytes that are not UTF-8 are lone surrogates in them
     """
-    planner = _Planner(files, known, strictest)
+    planner = _Planner(files, known, strictest, by_bytes)
     problems = [found for each in changes if (found := _capture_problem(each.path, planner.add, each))]
     problems += [found for path in planner.states if (found := _capture_problem(path, planner.finish, path))]
     if problems:
@@ -93,8 +94,8 @@ class _State:
 
 
 class _Planner:
-    def __init__(self, files: Tree, known: Callable[[str], bool], strictest: bool) -> None:
-        self._files, self._known, self._strictest = files, known, strictest
+    def __init__(self, files: Tree, known: Callable[[str], bool], strictest: bool, by_bytes: bool) -> None:
+        self._files, self._known, self._strictest, self._by_bytes = files, known, strictest, by_bytes
         self.states: dict[str, _State] = {}
         self.planned: list[PlannedFile] = []
 
@@ -118,7 +119,9 @@ class _Planner:
         elif state.before is not None and state.like and state.text == state.like.text and not state.source:
             after = state.before
         else:
-            like = state.like or self._files.build_new_format(path, state.text)
+            like = state.like or (
+                decode_bytes(b"") if self._by_bytes else self._files.build_new_format(path, state.text)
+            )
             after = encode_text(state.text, like, state.origins)
         result = PlannedFile(
             path=path,
@@ -314,15 +317,13 @@ class _Planner:
         if content is None:
             return _State(before=None)
         try:
-            like = self._files.decode(path, content)
+            like = decode_bytes(content) if self._by_bytes else self._files.decode(path, content)
         except BinaryFile as problem:  # it can still be moved and removed
             return _State(before=content, text="", unreadable=str(problem), kept=content)
         return _State(before=content, like=like, text=like.text)
 
     def _read_content(self, path: str) -> bytes | None:
-        """Return a file's bytes, None if there is none. Reads without a check first, which would double a
-        large patch's cost.
-        """
+        """Return a file's bytes, None if there is none; a check first would double the cost of a large patch."""
         try:
             return self._files.read(path)
         except (FileNotFoundError, NotAFile):

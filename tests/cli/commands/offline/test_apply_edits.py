@@ -145,11 +145,60 @@ def test_bad_usage_is_one_clear_message(
     assert message in result.err
 
 
-def test_bytes_that_are_no_utf_8_are_refused(tmp_path: Path) -> None:
+ENCODED = {
+    "latin1.txt": ("Señor José\nx\n".encode("latin-1"), "Señor José\nétà\n".encode("latin-1")),
+    "declared.py": (
+        "# coding: cp1251\n# Привет\nx = 1\n".encode("cp1251"),
+        "# coding: cp1251\n# Привет\nx = 'мир'\n".encode("cp1251"),
+    ),
+    "japanese.txt": ("日本語ソ\r\nx\r\n".encode("cp932"), "日本語ソ\r\n表\r\n".encode("cp932")),
+    "utf8.txt": ("größer €\n".encode(), "größer €\nü\n".encode()),
+    "new.txt": (b"", "é neu\r\nü\r\n".encode("latin-1")),
+    "gone.txt": ("Straße\n".encode("latin-1"), b""),
+}
+
+
+def _read_encoded(repo: Repo) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in repo.root.iterdir() if path.is_file()}
+
+
+def _write_encoded(repo: Repo, side: int) -> None:
+    for name, sides in ENCODED.items():
+        if sides[side]:
+            (repo.root / name).write_bytes(sides[side])
+        else:
+            (repo.root / name).unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("options", [(), ("-R",)], ids=["forward", "reversed"])
+def test_a_diff_of_files_in_other_encodings_is_applied_by_their_bytes(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    repo = Repo(tmp_path / "repo")
+    _write_encoded(repo, 0)
+    repo.commit_all("before")
+    before = _read_encoded(repo)
+    _write_encoded(repo, 1)
+    repo.git("add", "-A")
+    after = _read_encoded(repo)
+    diff = tmp_path / "diff"
+    command = ["git", "diff", "--cached", *options]
+    diff.write_bytes(subprocess.run(command, cwd=repo.root, capture_output=True, check=True).stdout)
+    if not options:
+        repo.git("reset", "-q", "--hard")
+    result = run("apply", diff, cwd=repo.root)
+    assert result.code == 0, result.err
+    assert _read_encoded(repo) == (before if options else after)
+
+
+def test_a_diff_in_another_encoding_that_does_not_match_writes_nothing(tmp_path: Path) -> None:
     folder = project(tmp_path)
-    (folder / "edits").write_bytes(b"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-\xff\n+a\n")
+    (folder / "x").write_bytes("Señor\n".encode("latin-1"))
+    (folder / "edits").write_bytes(b"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-Se\xf1ora\n+a\n")
     result = run("apply", "edits", cwd=folder)
-    assert (result.code, result.err) == (2, "patchwright: 'edits' is not UTF-8 (line 4)\n")
+    assert result.code == 13
+    assert "nothing was written" in result.err
+    assert (folder / "x").read_bytes() == "Señor\n".encode("latin-1")
 
 
 def test_a_diff_of_git_gives_the_tree_that_it_was_taken_from(tmp_path: Path) -> None:

@@ -84,6 +84,31 @@ def test_a_file_that_is_mostly_utf8_stays_utf8_with_its_odd_bytes(tmp_path: Path
     assert "U+FFFD" in text
 
 
+COMMON = {
+    "koi8-r": "Привет мир, это текст для проверки кодировки.",
+    "cp866": "Привет мир, это текст для проверки кодировки.",
+    "iso8859-2": "Zażółć gęślą jaźń",
+    "euc-jp": "これは日本語のテキストです。設定ファイル",
+    "mac-roman": "L'été à la façade où naît déjà",
+}
+
+
+@pytest.mark.parametrize("codec", COMMON)
+def test_common_encodings_are_guessed_and_shown_as_they_are(tmp_path: Path, codec: str) -> None:
+    at = workspace(tmp_path, {"a.txt": f"{COMMON[codec]}\nx = 1\n".encode(codec)})
+    shown = call(read, at, path="a.txt").text
+    assert COMMON[codec] in shown
+    assert "(a guess)" in shown
+
+
+def test_tex_declares_its_encoding_in_the_first_line_too(tmp_path: Path) -> None:
+    text = "\\usepackage[latin9]{inputenc}\nfünf\nx\n"
+    at = workspace(tmp_path, {"a.tex": text.encode("iso8859-15")})
+    call(read, at, path="a.tex")
+    call(edit, at, path="a.tex", old="x", new="5 €")
+    assert (at.root / "a.tex").read_bytes() == text.replace("\nx", "\n5 €").encode("iso8859-15")
+
+
 GUESSED: Mapping[str, bytes] = {
     "latin-1": "# José, São Paulo, piñón\nx = 1\n".encode("latin-1"),
     "windows-1252": "# Preis: 5 € – „Größe“\nx = 1\n".encode("cp1252"),
