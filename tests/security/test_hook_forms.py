@@ -94,6 +94,46 @@ def test_an_interpreter_without_a_program_is_given_no_input(shop: Path, form: di
     assert not (shop / "stolen").exists()
 
 
+ABSENT: list[dict[str, Any]] = [
+    {"command": "./gone.sh"},
+    {"command": "./gone.sh", "args": []},
+    {"command": "no-such-guard --check"},
+    {"command": "./plain.txt", "args": ["a"]},
+]
+
+
+@pytest.mark.parametrize("whose", ["user", "project"])
+@pytest.mark.parametrize("form", ABSENT, ids=str)
+def test_a_guard_that_cannot_be_started_denies(shop: Path, form: dict[str, Any], whose: str) -> None:
+    (shop / "plain.txt").write_text("no program\n")
+    hooks = [{"matcher": "Bash", "hooks": [form]}]
+    if whose == "user":
+        write_user(PreToolUse=hooks)
+    else:
+        write_project(shop, PreToolUse=hooks)
+        trust(shop)
+    [denied] = act(shop, ATTACK)
+    assert "its program cannot be started" in denied
+    assert not (shop / "stolen").exists()
+
+
+def test_an_event_after_actions_may_lack_its_program(shop: Path) -> None:
+    write_user(PostToolUse=[{"matcher": "Bash", "hooks": [{"command": "./gone.sh"}]}])
+    assert "hi" in act(shop, "echo hi")[0]
+
+
+@pytest.mark.parametrize(
+    "event",
+    ["preToolUse", "pre_tool_use", "PretoolUse", "BeforeTool", "beforeShellExecution", "pre_run_command"],
+)
+def test_a_guard_of_another_spelling_or_tool_denies_what_it_may_guard(shop: Path, event: str) -> None:
+    write_guard(shop)
+    write_user(**{event: [{"matcher": "Bash", "hooks": [{"command": "./guard.sh"}]}]})
+    [denied] = act(shop, ATTACK)
+    assert f"there is no event {event!r} here" in denied
+    assert not (shop / "stolen").exists()
+
+
 BROKEN: list[tuple[str, object]] = [
     ("an unknown field", [{"matcher": "Bash", "hooks": [{"command": "./guard.sh", "argv": ["x"]}]}]),
     ("an unknown field of the group", [{"matcher": "Bash", "env": {}, "hooks": [{"command": "./guard.sh"}]}]),

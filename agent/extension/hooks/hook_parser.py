@@ -89,7 +89,9 @@ class _Parser:
             yield self.refuse(GUARDS[0], reason)
             return
         for event, groups in table.items():
-            if event not in EVENTS:
+            if event not in EVENTS and (guard := _find_meant_guard(event)):
+                yield self.refuse(guard, f"there is no event {event!r} here; {guard} may be meant")
+            elif event not in EVENTS:
                 self._notices.append(
                     f"{self._source}: hooks of {event!r} are not used: there is no such event here"
                 )
@@ -191,6 +193,15 @@ class _Parser:
             args=args,
             header_variables=frozenset(variables) if variables is not None else None,
         )
+
+
+def _find_meant_guard(event: str) -> str:
+    """Return the guard that an unknown event stands for in other spellings or tools (`preToolUse`, `BeforeTool`,
+    `beforeShellExecution`); "" for none."""
+    letters = re.sub(r"[^a-z]", "", event.casefold())
+    if exact := next((each for each in GUARDS if letters == each.casefold()), ""):
+        return exact
+    return GUARDS[0] if letters.startswith(("pre", "before")) else ""
 
 
 def _read_kind(kind: object) -> HookKind:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,10 @@ _PLACEHOLDERS = (
 """Variables that stand for a folder also where no shell expands them."""
 
 
+_NOT_STARTED = (126, 127)
+"""Exit codes of a shell for a program that cannot be run, or is not found."""
+
+
 async def run_hook(runtime: Runtime, hook: HookDefinition, given: Mapping[str, Any]) -> HookAnswer:
     """Return the answer of one hook to its input. A hook that fails or takes too long gives none."""
     if hook.refusal:
@@ -50,6 +55,8 @@ async def run_hook(runtime: Runtime, hook: HookDefinition, given: Mapping[str, A
     except TimeoutError:
         return build_failure(hook, f"it took more than {hook.timeout:g} s")
     except UserError as error:
+        if hook.kind == "command":
+            return build_refusal(replace(hook, refusal=f"its program cannot be started: {error.message}"))
         return build_failure(hook, error.message)
     except Exception as error:  # of the system, or ours: a hook must not end the session
         return build_failure(hook, f"{type(error).__name__}: {error}")
@@ -91,7 +98,10 @@ async def _run_command(runtime: Runtime, hook: HookDefinition, given: Mapping[st
     )
     if done.ended == "timeout":
         return build_failure(hook, f"it took more than {hook.timeout:g} s")
-    return parse_answer(hook, done.returncode, redact(done.stdout.text()), redact(done.stderr.text()))
+    error = redact(done.stderr.text())
+    if done.returncode in _NOT_STARTED:
+        return build_refusal(replace(hook, refusal=f"its program cannot be started: {error.strip()[-200:]}"))
+    return parse_answer(hook, done.returncode, redact(done.stdout.text()), error)
 
 
 def _build_argv(hook: HookDefinition, env: Mapping[str, str]) -> tuple[str, ...]:
