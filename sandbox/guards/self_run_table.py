@@ -117,6 +117,12 @@ git hooks | CaptainHook, GrumPHP, composer | captainhook{,.config}.json grumphp.
     https://github.com/phpro/grumphp | 2026-11-29
 git hooks | Husky.Net, mookme, vite-plus | .mooks/ .mookme.json .vite-hooks/ | package.json:mookme |
     https://alirezanet.github.io/Husky.Net | 2026-11-29
+git hooks | autohooks | | pyproject.toml:tool.autohooks | https://greenbone.github.io/autohooks/configuration.html |
+    2026-11-29
+git hooks | bun-git-hooks, githooks of npm | git-hooks.{ts,js,mjs,cjs,mts,cts,json} git-hooks.config.{ts,js,mjs,cjs}
+    git-hooks.config.{mts,cts,json} githooks.config.{ts,js,mjs,cjs,mts,json} | package.json:git-hooks |
+    https://github.com/stacksjs/bun-git-hooks https://npmjs.com/package/@funish/githooks | 2026-11-29
+git hooks | treefmt | {,.}treefmt.toml | | https://treefmt.com/latest/getting-started/configure | 2026-11-29
 git hooks | Trunk, qlty, MegaLinter, reviewdog | .trunk/trunk.yaml .trunk/user_trunk.yaml .qlty/qlty.toml
     .mega-linter.yml .reviewdog.{yml,yaml} | | https://docs.trunk.io/cli https://docs.qlty.sh/qlty-toml | 2026-11-29
 git hooks | Danger, semantic-release, release-it | Dangerfile dangerfile.{js,ts}

@@ -179,7 +179,10 @@ def explain_empty_pattern(kind: Kind, pattern: str) -> tuple[str, str] | None:
     """Return why a pattern can match nothing, and what to write; None if it can match something."""
     if kind in ("read", "edit"):
         if _NO_PLACE.match(pattern):
-            return "is no path", "Variables, addresses and `!` mean nothing here: write a full path, or one from ~."
+            return (
+                "is no path",
+                "Variables, addresses and `!` mean nothing here: write a full path, or one from ~.",
+            )
         place = posixpath.expanduser(pattern)
         if posixpath.normpath(place).startswith(".."):
             return "leads out of the workspace", "Name what lies outside by its full path, or from ~."

@@ -119,6 +119,14 @@ def _is_clear_key(value: str, before: str) -> bool:
     return any(not part.islower() and not part.isupper() for part in parts)
 
 
+def _is_mixed(value: str, before: str) -> bool:
+    """Return the same for a prefix that ends no words: behind it are capitals, small letters and digits, or, in tokens
+    of letters alone, capitals side by side as no words have them."""
+    body = compile_pattern("AIza|[a-z0-9]+_").sub("", value, count=1)
+    kinds = sum(compile_pattern(each).search(body) is not None for each in ("[A-Z]", "[a-z]", "[0-9]"))
+    return kinds == 3 or len(compile_pattern("[A-Z](?=[A-Z])").findall(body)) >= 3
+
+
 def _is_any(value: str, before: str) -> bool:
     """Return True: capitals and digits of this length behind such a prefix are nothing else."""
     return True
@@ -154,15 +162,15 @@ TOKENS: tuple[SecretPattern, ...] = (
         _has_varied_characters,
         _is_clear_key,
     ),
-    _define_token("Google API key", "AIza", _WORD + "{35}"),
+    _define_token("Google API key", "AIza", _WORD + "{35}", glued=_is_mixed),
     _define_token("Google API key", "AQ.Ab", _WORD + "{30,}"),
     _define_token("Google OAuth token", "ya29.", _WORD + "{20,}"),
     _define_token("Google OAuth secret", "GOCSPX-", _WORD + "{20,}"),
     _define_token("Groq key", "gsk_", "[A-Za-z0-9]{40,}"),
     _define_token("xAI key", "xai-", _WORD + "{40,}"),
     _define_token("Together key", "tgp_v1_", _WORD + "{30,}"),
-    _define_token("Replicate token", "r8_", "[A-Za-z0-9]{30,}"),
-    _define_token("Hugging Face token", "hf_", "[A-Za-z0-9]{30,}"),
+    _define_token("Replicate token", "r8_", "[A-Za-z0-9]{30,}", glued=_is_mixed),
+    _define_token("Hugging Face token", "hf_", "[A-Za-z0-9]{30,}", glued=_is_mixed),
     _define_token("Hugging Face token", "api_org_", "[A-Za-z0-9]{30,}"),
     _define_token("Perplexity key", "pplx-", "[A-Za-z0-9]{40,}"),
     _define_token("Cerebras key", "csk-", "[A-Za-z0-9]{40,}"),
@@ -171,7 +179,7 @@ TOKENS: tuple[SecretPattern, ...] = (
     _define_token("Tavily key", "tvly-", _WORD + "{20,}", is_random_looking),
     _define_token("LangSmith key", "lsv2_", r"(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{6,}"),
     # Code and packages
-    *(_define_token("GitHub token", f"gh{each}_", "[A-Za-z0-9]{30,}") for each in "pousr"),
+    *(_define_token("GitHub token", f"gh{each}_", "[A-Za-z0-9]{30,}", glued=_is_mixed) for each in "pousr"),
     _define_token("GitHub token", "github_pat_", "[A-Za-z0-9_]{30,}"),
     *(
         _define_token("GitLab token", f"gl{each}-", _WORD + r"{20,}(?:\.[A-Za-z0-9_.-]+)?")
@@ -180,7 +188,7 @@ TOKENS: tuple[SecretPattern, ...] = (
     _define_token("Atlassian or Bitbucket token", "ATATT3", "[A-Za-z0-9_=-]{40,}"),
     _define_token("Atlassian or Bitbucket token", "ATCTT3", "[A-Za-z0-9_=-]{40,}"),
     _define_token("Bitbucket token", "ATBB", "[A-Za-z0-9]{28,}", is_random_looking),
-    _define_token("npm token", "npm_", "[A-Za-z0-9]{36}"),
+    _define_token("npm token", "npm_", "[A-Za-z0-9]{36}", glued=_is_mixed),
     _define_token("PyPI token", "pypi-", _WORD + "{50,}"),
     _define_token("RubyGems key", "rubygems_", "[a-f0-9]{48}"),
     _define_token("crates.io token", "cio", "[A-Za-z0-9]{32}(?![A-Za-z0-9])", is_random_looking),

@@ -374,6 +374,24 @@ def test_a_key_needs_no_border_on_its_left(key: str) -> None:
         assert shown.endswith("[redacted] now")
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        "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",  # letters alone
+        "AIzaSyD-9tSrke72_PouQMnMX-a7eZSW0jkFMBW",  # parts that are short
+        "ghp_KqWzRtYbNmLpQxCvHjGfDsAo7uEeTrWqPlZk",  # one digit
+    ],
+)
+@pytest.mark.parametrize("before", ["\\n", "\\t", "%3D", "x", "_", "-"])
+def test_a_key_behind_an_escape_is_redacted(key: str, before: str) -> None:
+    assert key[-12:] not in redact(f'{{"output": "a{before}{key}"}}')
+
+
+def test_names_of_words_behind_the_end_of_another_word_stay() -> None:
+    text = "shelf_ThisIsAVeryLongIdentifierNameWords shelf_thequickbrownfoxjumpsoverthelazydog"
+    assert redact(text) == text
+
+
 ELSEWHERE = ("Slack webhook", "Discord webhook", "Telegram token", "Square token", "Mailgun key")
 """With an address in front of them, or at the beginning of a word: a hash often has such a word before it."""
 
