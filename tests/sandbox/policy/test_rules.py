@@ -130,3 +130,12 @@ def test_only_a_rule_that_names_it_allows_a_git_folder() -> None:
     assert not allows("build/a/.git", "edit(**)", "edit(*)")
     assert not allows("other/.git", "edit(build/**/.git)")
     assert not allows("build/a/.git", "edit(build/**/.git)", denied="edit(build/**)")
+
+
+@pytest.mark.parametrize(
+    "place", ["$HOME/keys/**", "${HOME}/keys", "%USERPROFILE%/keys", "file:///srv/keys", "!public/**"]
+)
+@pytest.mark.parametrize("kind", ["read", "edit"])
+def test_what_other_programs_would_expand_is_no_place(kind: str, place: str) -> None:
+    with pytest.raises(UserError, match="is no path"):
+        parse_rule(f"{kind}({place})", "deny")
