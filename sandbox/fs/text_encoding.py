@@ -170,7 +170,7 @@ def _guess(sample: bytes) -> str:
 
     if sum(byte > 0x7F for byte in sample) < _FEW:
         return "cp1252"
-    found = from_bytes(sample, cp_isolation=_COMMON).best()
+    found = from_bytes(sample, cp_isolation=list(_COMMON)).best()
     return (find_codec(found.encoding) if found is not None else "") or "cp1252"
 
 
