@@ -30,7 +30,6 @@ from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import quote_name
 from sandbox.snapshots.workspace_snapshots import RestoreResult
 from tools.core.text import join_names
-from tools.git.unfinished_operation import find_unfinished_operation
 
 NAMED = 20
 """Files listed by name to the model."""
@@ -304,6 +303,8 @@ def _revert_files(
     In the middle of a merge, a rebase or a bisect, git wrote the files of another commit, or conflicts, into the work
     tree: what is no longer as the session left it is not merged then.
     """
+    from tools.git.unfinished_operation import find_unfinished_operation
+
     root = find_root(snapshots.root)
     git = find_git_dir(root) if root is not None else None
     operation = find_unfinished_operation(git) if git is not None else ""

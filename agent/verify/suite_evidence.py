@@ -14,7 +14,6 @@ from agent.events import Event, ObservationEvent, Prompt, Verification
 from sandbox.lazy_dataclass import dataclass
 from tools.changes.session_changes import Comparison
 from tools.core.workspace import Workspace
-from tools.testing.run_comparison import describe_loss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +167,8 @@ def judge_report(
     before: the report from before the session's changes, None if there is none
     may_lose_tests: earlier tests may be gone, since the user asked for that
     """
+    from tools.testing.run_comparison import describe_loss
+
     outcome = report.get("outcome")
     counts = describe_counts(report)
     loss = describe_loss(before, report) if before is not None else ""

@@ -18,7 +18,6 @@ from tools.core.action import Observation
 from tools.core.text import join_names
 from tools.core.untrusted_output import quote_lines
 from tools.core.workspace import Workspace
-from tools.testing.run_comparison import describe_loss
 
 MOST_NAMED = 5
 """Old failures that are named: the report has them all."""
@@ -107,6 +106,8 @@ class SuiteVerifier:
         )
 
     async def _judge(self, claim: Claim, *, changed: bool) -> Verification:
+        from tools.testing.run_comparison import describe_loss
+
         report = self.evidence.get_current_report()
         if report is None:
             why = "the tests were refused" if self.evidence.denied else "the tests could not be run"

@@ -18,7 +18,6 @@ from sandbox.snapshots.newly_visible import (
     find_newly_visible,
 )
 from sandbox.snapshots.object_store import EMPTY_TREE, Entry, LostObjectError, Store, compute_object_id
-from sandbox.snapshots.partial_snapshot import build_partial_view
 from sandbox.snapshots.path_state import (
     GIT_FILE,
     GIT_NESTED,
@@ -217,6 +216,8 @@ class Snapshots:
                 self._turn.release()
 
     def _write_narrowed(self, before: str, after: str, written: Mapping[str, bytes | None]) -> str:
+        from sandbox.snapshots.partial_snapshot import build_partial_view
+
         old, new = View.load(self._store, before), View.load(self._store, after)
         if not written:
             return before

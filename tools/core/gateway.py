@@ -17,7 +17,6 @@ from tools.core.action_guard import BegunAction, Guard
 from tools.core.action_hooks import NO_ADVICE, ActionHooks, HookAdvice
 from tools.core.action_marks import describe_undone, mark_guarded_paths
 from tools.core.call_aliases import translate_call, unwrap_call
-from tools.core.git_lines import find_git_commands
 from tools.core.observation_shape import shape_observation
 from tools.core.registry import Tool, Toolbox
 from tools.core.snapshot_spans import SnapshotLog, SnapshotSpans, Span
@@ -365,6 +364,8 @@ class Gateway:
 
     def _runs_git(self, action: Action, command: Judgement) -> bool:
         """Return whether the shell tool runs this as git commands outside the sandbox."""
+        from tools.core.git_lines import find_git_commands
+
         line = str(action.arguments.get("command", ""))
         return action.tool == "shell" and bool(find_git_commands(self.workspace, line, command))
 

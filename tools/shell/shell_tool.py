@@ -18,7 +18,6 @@ from sandbox.process.command import Capture, Command, Completed
 from sandbox.view.machine_view import PRIVATE
 from sandbox.view.visible_places import SYSTEM
 from tools.core.action import Effect, Observation, ToolFailure
-from tools.core.git_lines import find_git_commands
 from tools.core.registry import tool
 from tools.core.workspace import Workspace
 from tools.shell.command_output import make_progress_callback, shape_output
@@ -115,6 +114,8 @@ async def shell(command: str, timeout: int | None = None, *, at: Workspace) -> O
 
 async def _run_git(at: Workspace, line: str) -> Observation | None:
     """Run a line of git commands that write git's data, which no command in the sandbox can; None for another line."""
+    from tools.core.git_lines import find_git_commands
+
     if not (commands := find_git_commands(at, line)):
         return None
     from tools.git.approved_commands import run_git_commands

@@ -9,7 +9,6 @@ from agent.events import Event, RequirementsEvent, RubricEvent, SpecCheckEvent
 from agent.session.log import Session
 from agent.verify.requirements.requirement import walk_tree
 from cli.output.diff.diff_layout import DiffLayout
-from cli.output.diff.diff_view import format_diff
 from cli.output.style.paint import MARKS, Paint, Style, get_mark
 from cli.output.style.terminal import wrap_words
 from sandbox.sanitize import sanitize_text
@@ -49,6 +48,8 @@ def format_findings(
     findings: Sequence[Mapping[str, Any]], paint: Paint, *, width: int, unicode: bool, colour: bool
 ) -> Iterator[str]:
     """Yield the findings about a task as painted lines, each with its proposed correction."""
+    from cli.output.diff.diff_view import format_diff
+
     for each in findings:
         is_notice = each.get("kind") == "loophole" or each.get("evidence") == "opinion"
         style: Style = "yellow" if is_notice else "red"

@@ -33,7 +33,6 @@ from agent.events import (
 from agent.model.protocol import Delta, TextDelta
 from agent.model.routing.planner_executor import RECHECK
 from cli.output.diff.diff_layout import DiffLayout
-from cli.output.diff.diff_view import format_diff
 from cli.output.lines.action_descriptions import (
     ActionTracker,
     iterate_failures,
@@ -263,6 +262,8 @@ class LineView:
 
     def _format_result(self, event: ObservationEvent) -> Iterator[str]:
         """Yield the rows below the heading of an action."""
+        from cli.output.diff.diff_view import format_diff
+
         report = event.data.get("report")
         if "exit" in event.data:
             yield from self._format_output(event)
