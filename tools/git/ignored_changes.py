@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from sandbox.errors import UserError
 from sandbox.fs.repository import find_root
 from sandbox.guards.workspace_inventory import SKIPPED
 from sandbox.helpers.git_runner import LITERAL
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.action import ToolFailure
 from tools.git.broker import Broker
 
@@ -53,3 +54,37 @@ def _is_newer(path: Path, since: float) -> bool:
         return path.lstat().st_ctime > since
     except OSError:  # gone meanwhile
         return False
+
+
+_REMOVES = compile_lazily(r"\b(?:rm|mv|unlink|shred|clean|rsync|-delete)\b")
+
+
+def find_removed_files(root: Path, lines: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return what shell lines removed, as far as git ignores it: (paths that are gone, lines that name none).
+
+    Such a line removes by a pattern or by git's own rules: nobody knows afterwards what was there.
+    """
+    removing = [line for line in dict.fromkeys(lines) if _REMOVES.search(line)]
+    if not removing or find_root(root) is None:
+        return [], []
+    from sandbox.policy.shell import judge_command_line
+
+    named: set[str] = set()
+    unnamed = []
+    for line in removing:
+        effects = [
+            each for segment in judge_command_line(line, root=root).segments for each in segment.effects
+        ]
+        paths = {path for each in effects if each.kind == "write" for path in each.paths}
+        if any((root / path).is_dir() for path in paths) or any(
+            each.kind == "destructive" and not each.paths for each in effects
+        ):
+            unnamed.append(line)
+        named |= {path for path in paths if not path.startswith(("/", "..")) and not (root / path).exists()}
+    asked = b"".join(os.fsencode(f"./{path}") + b"\0" for path in sorted(named))
+    gone: list[str] = []
+    with suppress(UserError, ToolFailure):
+        options = ("check-ignore", "-z", "--stdin")
+        found = Broker(root).run(*options, stdin=asked, ok=(0, 1)).split_fields() if asked else ()
+        gone = sorted(each.removeprefix("./") for each in found)
+    return gone, unnamed

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from agent.events import MessageEvent
 from agent.session.log import read_events
 from agent.session.undo import Step, Timeline, UndoOutcome
 from sandbox.errors import Fault, UserError
@@ -95,11 +96,36 @@ def describe_uncovered(root: Path, place: Path, covered: Collection[str] = ()) -
             what = format_count(len(ignored), "file")
             named = join_names(ignored, _NAMED)
             nested.append(f"not undone: {what} that git ignores changed since the session began: {named}")
+        nested += _describe_removals(root, place, covered)
         return nested + [
             f"not undone: entries of the folder {_shorten(folder)}, whose paths are too long for this system"
             for folder in find_overlong_folders(root.resolve(), start)
         ]
     return []
+
+
+def _describe_removals(root: Path, place: Path, covered: Collection[str]) -> list[str]:
+    """Describe the ignored files that commands of the session removed."""
+    from tools.git.ignored_changes import find_removed_files
+
+    lines = [
+        str(action.arguments.get("command", ""))
+        for event in read_events(place)
+        if isinstance(event, MessageEvent)
+        for action in event.actions
+        if action.tool == "shell"
+    ]
+    gone, unnamed = find_removed_files(root, lines)
+    gone = [path for path in gone if path not in covered]
+    found = []
+    if gone:
+        what, named = format_count(len(gone), "path"), join_names(gone, _NAMED)
+        found.append(
+            f"not undone: {what} that git ignores, and that commands of the session removed: {named}"
+        )
+    return found + [
+        f"not undone: files that git ignores, if {_cut_line(line, _SHOWN)!r} removed any" for line in unnamed
+    ]
 
 
 _SHOWN = 60

@@ -111,6 +111,36 @@ def test_undo_restores_ignored_files_that_our_tools_wrote_and_names_those_of_com
     assert not (repo.root / "out/x.txt").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("rm -f .env", "1 path that git ignores, and that commands of the session removed: .env"),
+        (
+            "mv out/x.txt b.txt",
+            "1 path that git ignores, and that commands of the session removed: out/x.txt",
+        ),
+        (
+            "cd out && rm -r deep",
+            "1 path that git ignores, and that commands of the session removed: out/deep",
+        ),
+        ("rm -f out/*.txt", "files that git ignores, if 'rm -f out/*.txt; echo new > a.txt' removed any"),
+    ],
+)
+def test_undo_names_the_ignored_files_that_commands_removed(
+    repo: Repo, tmp_path: Path, line: str, named: str
+) -> None:
+    repo.write(".gitignore", ".env\nout/\n")
+    repo.commit_all()
+    for path in (".env", "out/x.txt", "out/deep/y.txt"):
+        repo.write(path, "one\n")
+    turns = [{"calls": [call("shell", command=f"{line}; echo new > a.txt")]}, {"text": "done"}]
+    run("run", "go", "--model", script(tmp_path, turns), "--no-commit", cwd=repo.root)
+    undone = run("undo", cwd=repo.root)
+    assert repo.read("a.txt") == "old\n", undone.err
+    assert f"not undone: {named}" in undone.err
+
+
 LARGE = "first\n" + f"{'x' * 119}\n" * 100_000
 """12 MB."""
 
