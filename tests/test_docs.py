@@ -282,6 +282,14 @@ def test_the_paths_in_the_architecture_exist() -> None:
     assert sorted(each for each in quoted | in_diagrams if not (CHECKOUT / each).exists()) == []
 
 
+def test_the_paths_in_the_page_on_the_core_exist_and_it_stays_short() -> None:
+    text = (CHECKOUT / "docs/core.md").read_text("utf-8")
+    quoted = set(re.findall(r"`([\w./-]+/[\w./-]*)`", text))
+    assert len(quoted) > 25
+    assert sorted(each for each in quoted if not (CHECKOUT / each).exists()) == []
+    assert len(text.split()) <= 1_200
+
+
 @pytest.mark.parametrize("floor", ["cli", "agent", "tools", "sandbox", "packages"])
 def test_the_architecture_names_every_package(floor: str) -> None:
     text = ARCHITECTURE.read_text("utf-8")
