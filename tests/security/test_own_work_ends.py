@@ -10,8 +10,10 @@ from tests.support.long_work import WORKS, Stop, measure_end, prepare_place
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
-SLACK = 3.0
-"""Seconds on a loaded machine; `benchmarks/ends.py` prints how long it takes on a quiet one, about half a second."""
+SLACK = 10.0
+"""Seconds on a loaded machine; what heeds no stop takes twenty. `benchmarks/ends.py` prints how long it takes on a
+quiet one, about half a second.
+"""
 
 SIZE = 0.1
 

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
+from agent.verify.reproducer import Reproducer, Told
 from packages.offline.reproduction.in_turn.kept_test import choose_test_path
-from packages.offline.reproduction.reproduction_verifier import ReproductionVerifier
 from tools.core.action import Observation, ToolFailure
 from tools.core.registry import Tool, tool
 from tools.core.workspace import Workspace
 
 
-def build_reproduce_tool(verifier: ReproductionVerifier, *, keeps_test: bool) -> Tool:
+class ReportReproducer(Reproducer, Protocol):
+    """The verifier that the tool fills. prompt: of the turn"""
+
+    prompt: str
+
+    async def reproduce_report(self, prompt: str, script: str = "") -> Told:
+        """Reproduce the bug of a prompt by its own code, or by a script that a model wrote."""
+
+
+def build_reproduce_tool(verifier: ReportReproducer, *, keeps_test: bool) -> Tool:
     """Return the tool of one session. keeps_test: the script becomes a test of the project"""
 
     @tool(effect="execute")
