@@ -278,7 +278,9 @@ def _classify_reach(effect: Effect, *, root: Path, confined: bool, runs: bool) -
     if effect.kind in ("none", "read"):
         return "secrets" if effect.outside and _has_secret_path(effect.paths) else "reads"
     if effect.kind == "write":
-        scratch = confined and all(_is_scratch_path(path, root) for path in effect.paths)
+        scratch = confined and all(
+            _is_scratch_path(path, root) for path in effect.paths if path.startswith("/")
+        )
         return "writes" if scratch or not effect.outside else "leaves"
     if effect.kind == "execute":
         return "runs"

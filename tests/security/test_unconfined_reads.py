@@ -42,13 +42,18 @@ cat /proc/1/environ | cat /proc/self/environ | cat /proc/self/cwd/../.ssh/id_rsa
 cat /etc/../proc/1/mem | head -c9 /proc/1/task/1/environ | date -f conf/db.env | date --file=conf/db.env
 diff --from-file=conf/db.env notes.txt | diff notes.txt --to-file ~/.ssh/id_rsa | mv conf x | mv conf/db.env x
 ln conf/db.env x | ln -f conf/db.env src | mv -t src conf/db.env
+git -C conf diff --no-index /dev/null db.env | git -C conf blame db.env | git -C src -C ../conf hash-object db.env
+tar -C conf -cf - db.env | tar --directory=conf -cf- db.env | tar cCf conf - db.env | tar -cf - -C src -C ../conf db.env
+ps e | ps auxe | ps axewww | ps e -u me | ps -o pid e | ps $X | ps -o pid,environ
+cd ../none; cat conf/db.env | cd ../none; cp conf/db.env x
 """
 CERTAIN = r"""
 cat notes.txt | cat src/a.py | cat src/* | cat src/*.py | cat *.txt | head -n 5 src/a.py | grep -rn x src | rg x src
 ls | ls src | ls *.txt | wc -l src/*.py | find src -name '*.py' | cat {notes,notes}.txt | diff notes.txt src/a.py
 tar -cf x.tar src | cp -r src x | cat /etc/hostname | sed -n 1p notes.txt | echo $X | pwd | sort < notes.txt
 git diff --no-index notes.txt src/a.py | git grep --no-index x src | git blame src/a.py | cat /proc/meminfo
-cat /proc/self/status | date -f notes.txt | diff --from-file=notes.txt src/a.py
+git -C src blame a.py | tar -C src -cf x.tar a.py | ps -ef | ps aux | ps axo pid,user,command | ps -e -o user,comm
+ps a o user | ps -p 12 -o comm | cat /proc/self/status | date -f notes.txt | diff --from-file=notes.txt src/a.py
 """
 
 

@@ -62,7 +62,7 @@ def _changes_untracked(effect: Effect, workspace: Workspace) -> bool:
     """Return whether a write changed what is no file of git's: a file elsewhere, a folder, an ignored one now gone."""
     paths = [path for path in effect.paths if not path.startswith(SCRATCH)]
     if effect.outside:
-        return bool(paths)
+        return any(path.startswith("/") for path in paths)
     places = {path: workspace.root / path for path in paths}
     return any(
         place.is_dir() or (not place.exists() and _is_ignored(workspace, path))

@@ -111,6 +111,11 @@ class Call:
         else:
             self.add_unknown("runs too many scripts")
 
+    def enter_folder(self, arg: Arg) -> None:
+        """Read the paths that follow as from this folder, too, into which an option moves the command."""
+        folders = (None,) if arg.text is None else self.places.list_folders_after_cd(arg.text)
+        self.places = type(self.places)(root=self.places.root, folders=folders, home=self.places.home)
+
     # ── Commands ─────────────────────────────────────────────────────────────────────────────────
 
     def judge_command(self, args: Sequence[Arg]) -> None:

@@ -86,7 +86,9 @@ bat batcat | read | read | -pnAPuH:l:r: --plain --number --show-all --language= 
 less more most | read | own | -NSRXFEeiIGgJMmnpQqsuUwW --LINE-NUMBERS --chop-long-lines --RAW-CONTROL-CHARS
     --no-init --quit-if-one-screen
 man info | read | text | -kfawW
-ps pgrep pidof top free vmstat lscpu lsblk lsof lsmod lspci lsusb iostat mpstat nmap-none uptime ss netstat |
+ps | read | own | -aeflwHLTNMcyjAFdVZu:U:p:t:g:G:s:q:C:o:O:k: --forest --sort= --no-headers --headers --format= --pid=
+    --ppid= --user= --tty= --sid= --cumulative --deselect --width= --help=? --version
+pgrep pidof top free vmstat lscpu lsblk lsof lsmod lspci lsusb iostat mpstat nmap-none uptime ss netstat |
     read | text | -aefluxwHLTNSMcrhygGtmnvobdsVXpAZFO:C:U: --forest --sort= --no-headers --help --version
 env-read | read | text | *
 

@@ -68,6 +68,8 @@ def _judge_global_options(call: Call, use: ParsedArguments) -> bool:
             text = value.text if value else None
             if text is None or not call.places.is_inside_workspace(text) or _is_other_repository(call, text):
                 call.add_unknown(f"git -C {text!r} works in another repository")
+            elif value is not None:
+                call.enter_folder(value)
         elif does != "reading":
             honest = False
     return honest

@@ -160,9 +160,10 @@ class PathClassifier:
         outside = [path for path in unique if not self._is_below_root(path)]
         guarded = [path for path in unique if kind == "write" and self._is_protected(path)]
         reason = "outside the workspace" if outside else "protected" if guarded else ""
-        shown = tuple(outside or guarded) or tuple(posixpath.relpath(path, self.root) for path in unique)
-        bad = bool(outside or guarded)
-        return Effect(kind=kind, paths=shown, outside=bad, reason=reason)
+        bad = dict.fromkeys((*outside, *guarded))
+        # A rule or key behind one possible place counts, wherever the others are.
+        usual = [posixpath.relpath(path, self.root) for path in unique if path not in bad]
+        return Effect(kind=kind, paths=(*bad, *usual), outside=bool(bad), reason=reason)
 
     def _resolve_path(self, text: str, folder: str) -> str:
         joined = posixpath.normpath(posixpath.join(folder, text))

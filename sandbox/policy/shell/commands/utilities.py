@@ -205,8 +205,10 @@ def _judge_tar(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg]
             (call.add_read if mode in "xt" else call.add_write)(value)
         elif mode == "x":
             call.add_write(value)
-        elif value.text is None or not call.places.is_inside_workspace(value.text):
-            call.add_read(value)
+        else:
+            if value.text is None or not call.places.is_inside_workspace(value.text):
+                call.add_read(value)
+            call.enter_folder(value)
     if mode == "x" and "O" not in letters:
         call.add_unknown("writes files whose names stand in the archive, through links that lie in their way")
     call.add_effect(Effect(kind="read"))
@@ -313,6 +315,23 @@ def _judge_less(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg
             call.add_read(arg)
 
 
+_PS_TAKES = frozenset("oOptUkqN")
+"""Letters of ps without a dash whose value is the next word."""
+
+
+def _judge_ps(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg]) -> None:
+    """Judge ps: `e` without a dash, or the column `environ`, shows the variables of processes, keys among them."""
+    call.add_effect(Effect(kind="read"))
+    is_value = False
+    if any("environ" in arg.to_display() for arg in args):
+        call.add_effect(Effect(kind="read", reason="what belongs to a process", is_vague=True))
+    for arg in use.operands:
+        letters = "" if is_value else (arg.text or arg.prefix)
+        is_value = not is_value and not _PS_TAKES.isdisjoint(letters[-1:])
+        if arg.text is None or ("e" in letters and letters.isalpha()):
+            call.add_effect(Effect(kind="read", reason="what belongs to a process", is_vague=True))
+
+
 UTILITIES: Mapping[str, Special] = {
     "find": _judge_find,
     "xargs": _judge_xargs,
@@ -324,4 +343,5 @@ UTILITIES: Mapping[str, Special] = {
     "mktemp": _judge_mktemp,
     "patch": _judge_patch,
     **dict.fromkeys(("less", "more", "most"), _judge_less),
+    "ps": _judge_ps,
 }
