@@ -7,18 +7,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
 from sandbox.lazy_pattern import compile_lazily
+from sandbox.policy.effects import Effect
 from sandbox.policy.rules import NO_RULES, Rule
 from sandbox.policy.shell import Segment, judge_command_line
+from sandbox.policy.shell.commands.options import find_spec
 from sandbox.policy.shell.commands.path_effects import HARMLESS_DEVICES
 from sandbox.policy.vague_reads import explain_vague_read
 
 _WILD = compile_lazily(r"[*?]")
-_PATH = compile_lazily(r"(?:^|[=:,]|^-\w)((?:/(?!/)|~|\.\.(?=/|$))[^=:,]*)")
-"""A path in an argument, also behind an option: `--prefix=/other`, `-C/other`."""
+_PARTS = compile_lazily(r"[=,]|:(?!//)|(?<=^-\w)")
+"""Between the parts of an argument that may be paths: `--prefix=/other`, `-C/other`."""
+
+_ADDRESS = compile_lazily(r"[a-z][a-z0-9+.-]*://(?:[^/@]*@)?([^/:?#]*)")
+_REMOTE_PLACE = compile_lazily(r"[a-z][a-z0-9+.-]*::?//|[\w.-]+@[\w.-]+:|[\w-]+(?:\.[\w-]+)+:")
+"""A repository on another machine, as an address or in scp's form."""
+
 
 
 def says_all(rule: Rule, segment: Segment, root: Path) -> bool:
@@ -31,6 +39,7 @@ def says_all(rule: Rule, segment: Segment, root: Path) -> bool:
         return False
     said = {_resolve(word, root) for word in rule.pattern.split() if not _WILD.search(word)}
     kinds = _list_kinds(_cut_words(rule.pattern))
+    hosts = [found[1] for word in rule.pattern.split() if (found := _ADDRESS.match(word))]
     for effect in segment.effects:
         if effect.kind in ("none", "read"):
             if (
@@ -40,9 +49,10 @@ def says_all(rule: Rule, segment: Segment, root: Path) -> bool:
             ):
                 return False
         elif effect.kind == "write":
-            if effect.outside and not said.issuperset(effect.paths):
+            usual = not effect.outside and kinds & {"write", "execute"}
+            if not usual and not said.issuperset(_resolve(path, root) for path in effect.paths):
                 return False
-        elif effect.kind not in kinds:
+        elif effect.kind not in kinds or (effect.kind == "network" and not _says_hosts(hosts, effect, segment.argv)):
             return False
     is_known = all(effect.kind in ("none", "read", "write") for effect in segment.effects)
     return is_known or said.issuperset(_list_places_outside(segment.argv, root))
@@ -57,16 +67,31 @@ def _cut_words(pattern: str) -> str:
 
 @cache
 def _list_kinds(command: str) -> frozenset[str]:
-    """Return the kinds of effects that a command has by these words alone."""
-    return frozenset(effect.kind for effect in judge_command_line(command, root=Path("/nowhere")).effects)
+    """Return the kinds of effects that a command has by these words alone, a write to one of its operands, too."""
+    judged = [judge_command_line(each, root=Path("/nowhere")).effects for each in (command, f"{command} x x")]
+    spec = find_spec(command.split(" ")[0])
+    usual = {effect.kind for effect in judged[1]} | set(spec.kinds if spec else ())
+    return frozenset({effect.kind for effect in judged[0]} | usual & {"write"})
+
+
+def _says_hosts(hosts: Sequence[str], effect: Effect, argv: Sequence[str]) -> bool:
+    """Return whether a rule's words say each host of a command. Words without any leave git to its remotes."""
+    if not hosts:
+        is_git = argv[0] == "git" and not {"clone", "submodule", "remote"}.intersection(argv)
+        return not (is_git and any(map(_REMOTE_PLACE.match, argv)))
+    found = [match[1] for word in argv for part in word.split("=") if (match := _ADDRESS.match(part))]
+    return all(any(fnmatchcase(each, host) for host in hosts) for each in (*found, *effect.hosts))
 
 
 def _list_places_outside(argv: Sequence[str], root: Path) -> Iterator[str]:
     top = os.path.realpath(root)
     for word in argv[1:]:
-        for found in _PATH.findall(word):
-            place = _resolve(found, root)
-            if found not in HARMLESS_DEVICES and place != top and not place.startswith(f"{top}/"):
+        if word.startswith("@") and (root / word[1:]).is_file():
+            yield word  # more words, which nobody sees
+        for part in _PARTS.split(word):
+            place = _resolve(part.lstrip("@<"), root)
+            is_place = part not in HARMLESS_DEVICES and _ADDRESS.match(part) is None
+            if is_place and place != top and not place.startswith(f"{top}/"):
                 yield place
 
 

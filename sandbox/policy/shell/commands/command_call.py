@@ -33,6 +33,9 @@ _REASONS: Mapping[str, str] = {
 
 _HOST = compile_lazily(r"(?:[a-z][a-z0-9+.-]*:)?(?://)?(?:[^/@\s]*@)?(\[[0-9a-fA-F:]+\]|[A-Za-z0-9_.-]+)")
 
+_SENT_FILE = compile_lazily(r"(?:[^=@]*=)?[@<]([^;,]+)|\w*@(.+)")
+"""A file whose content curl sends: `@FILE`, `field=@FILE;type=…`, `name@FILE`."""
+
 ScriptReader = Literal["itself", "bash", "sh"]
 """Interpreter of a script: the present shell, which knows its functions; a separate bash; or any other shell."""
 
@@ -195,6 +198,11 @@ class Call:
             elif does == "read":
                 if value is not None:
                     self.add_read(value)
+            elif does == "sends" and value is not None:
+                if value.text is None:
+                    self.add_read(value)
+                elif found := _SENT_FILE.match(value.text):
+                    self.add_read(make_static_arg(found[1] or found[2]))
             elif does == "names":  # of files, in a file
                 self.add_effect(Effect(kind="read", is_vague=True))
             elif does == "writes-name":

@@ -12,7 +12,7 @@ command),
     script (the rest is a shell script), own (judged by code: see `command_call.Special`)
 options: `-abc` harmless letters, `-k:` takes an argument, `-k?` may have one attached; `--name`, `--name=`,
     `--name=?` likewise. `>` and a word: the option's effect on the command: write, read (its argument),
-    names (its argument lists files to read), walks (the present folder is read unless another is given),
+    names (its argument lists files to read), sends (its argument may name a file behind an @), walks (the present folder is read unless another is given),
     target (its argument is written, all operands are read), inplace, reading (operands are replaced, or only
     read), recursive (operands with all that is inside), script, or a kind.
     `*`: all other options are harmless.
@@ -141,12 +141,13 @@ hostname kill killall pkill skill snice renice taskset chrt | unknown | text | *
 docker docker-compose podman buildah skopeo nerdctl kubectl helm minikube oc terraform tofu pulumi ansible
     ansible-playbook vagrant aws gcloud az gsutil heroku flyctl vercel netlify | unknown | text | *
 
-curl | network | url | -sSLfkIivgGNjJ0123456#X:H:d:A:u:e:m:w:F:b:r:x: -o:>write --output=>write -O>writes-name
+curl | network | url | -sSLfkIivgGNjJ0123456#X:A:u:e:m:w:b:r: -x:>network
+    --proxy=>network -H:>sends -d:>sends -F:>sends -o:>write --output=>write -O>writes-name
     --remote-name>writes-name -T:>read --upload-file=>read -D:>write --dump-header=>write -c:>write
     --cookie-jar=>write --trace=>write --trace-ascii=>write --silent --show-error --location --fail --insecure
-    --head --include --verbose --request= --header= --data= --data-raw= --data-binary= --data-urlencode=
-    --json= --user= --user-agent= --max-time= --connect-timeout= --retry= --write-out= --form= --compressed
-    --get --url=>url --globoff --no-progress-meter --progress-bar --ipv4 --ipv6 --http1.1 --http2
+    --head --include --verbose --request= --header=>sends --data=>sends --data-raw= --data-binary=>sends
+    --data-urlencode=>sends --data-ascii=>sends --json=>sends --user= --user-agent= --max-time=
+    --connect-timeout= --retry= --write-out= --form=>sends --compressed --get --url=>network --globoff --no-progress-meter --progress-bar --ipv4 --ipv6 --http1.1 --http2
 wget | network | url | -qvScNrlkpEHnd -O:>write --output-document=>write -o:>write --output-file=>write
     -P:>write --directory-prefix=>write --spider --quiet --timeout= --tries= -T:t:U: --header= --user-agent=
     --no-check-certificate --no-verbose --continue
