@@ -34,16 +34,24 @@ KNOWN: Mapping[str, Kind] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenVariable:
     """A variable with a token, which is for one host: that of `named_by` where one is set, as the service's own
-    programs and pipelines set them, else `host`."""
+    programs and pipelines set them, else `host`.
+
+    is_for: whether it is for servers of one's own only, or for GitHub's own hosts only, as `gh` distinguishes them
+    """
 
     name: str
     host: str
     named_by: tuple[str, ...]
+    is_for: Literal["any", "servers", "cloud"] = "any"
 
     def find_host(self, env: Mapping[str, str]) -> str:
         """Return the host that the token is for, "" for none."""
         named = next((env[each] for each in self.named_by if env.get(each)), "")
-        return (urlsplit(named).netloc if "//" in named else named).lower() if named else self.host
+        if not named:
+            return self.host
+        host = (urlsplit(named).netloc if "//" in named else named).lower()
+        where = "cloud" if host == "github.com" or host.endswith(".ghe.com") else "servers"
+        return host if self.is_for in ("any", where) else self.host
 
 
 _GITHUB = ("GH_HOST", "GITHUB_SERVER_URL")
@@ -51,10 +59,11 @@ _GITLAB = ("GITLAB_HOST", "GL_HOST", "CI_SERVER_URL")
 
 TOKENS: Mapping[Kind, tuple[TokenVariable, ...]] = {
     "github": (
-        TokenVariable(name="GH_TOKEN", host="github.com", named_by=_GITHUB),
-        TokenVariable(name="GITHUB_TOKEN", host="github.com", named_by=_GITHUB),
-        TokenVariable(name="GH_ENTERPRISE_TOKEN", host="", named_by=_GITHUB),
-        TokenVariable(name="GITHUB_ENTERPRISE_TOKEN", host="", named_by=_GITHUB),
+        TokenVariable(name="GH_TOKEN", host="github.com", named_by=_GITHUB, is_for="cloud"),
+        # A pipeline's own token is for the server that runs it.
+        TokenVariable(name="GITHUB_TOKEN", host="github.com", named_by=("GITHUB_SERVER_URL",)),
+        TokenVariable(name="GH_ENTERPRISE_TOKEN", host="", named_by=_GITHUB, is_for="servers"),
+        TokenVariable(name="GITHUB_ENTERPRISE_TOKEN", host="", named_by=_GITHUB, is_for="servers"),
     ),
     "gitlab": (TokenVariable(name="GITLAB_TOKEN", host="gitlab.com", named_by=_GITLAB),),
     "gitea": (

@@ -97,6 +97,33 @@ def test_a_token_is_sent_to_its_own_host_only(
     assert [each.removeprefix("token ") for each in client.headers.values()] == ([sent] if sent else [])
 
 
+GHES = {"ghes.example.org": "github https://ghes.example.org/api/v3"}
+CLOUD = {"github.com": "github https://api.github.com"}
+
+
+@pytest.mark.parametrize(
+    ("remote", "env", "sent"),
+    [
+        ("git@ghes.example.org:a/b", {"GH_HOST": "ghes.example.org", "GH_TOKEN": "cloud"}, []),
+        ("git@ghes.example.org:a/b", {"GH_HOST": "ghes.example.org", "GITHUB_TOKEN": "cloud"}, []),
+        ("git@ghes.example.org:a/b", {"GH_HOST": "ghes.example.org", "GH_ENTERPRISE_TOKEN": "own"}, ["own"]),
+        (
+            "git@ghes.example.org:a/b",
+            {"GITHUB_SERVER_URL": "https://ghes.example.org", "GITHUB_TOKEN": "ci"},
+            ["ci"],
+        ),
+        ("git@github.com:a/b", {"GITHUB_SERVER_URL": "https://github.com", "GH_ENTERPRISE_TOKEN": "own"}, []),
+        ("git@github.com:a/b", {"GH_HOST": "ghes.example.org", "GH_TOKEN": "cloud"}, ["cloud"]),
+        ("git@github.com:a/b", {"GITHUB_SERVER_URL": "https://ghes.example.org", "GITHUB_TOKEN": "ci"}, []),
+    ],
+)
+def test_githubs_variables_are_for_the_hosts_that_gh_sends_them_to(
+    remote: str, env: dict[str, str], sent: list[str], tmp_path: Path
+) -> None:
+    client = open_host(find_place(remote, GHES | CLOUD), tmp_path, env).client  # type: ignore[attr-defined]
+    assert [each.removeprefix("token ") for each in client.headers.values()] == sent
+
+
 def test_a_token_is_sent_encrypted_or_not_at_all() -> None:
     with pytest.raises(UserError, match="not encrypted"):
         RestClient(address="http://git.example.org/api/v1", headers={})
