@@ -15,6 +15,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+_DEEPEST = 100
+"""Folders above a member: programs that walk or remove a folder by recursion end at some hundreds."""
+
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -102,6 +105,8 @@ def _split_name(name: str) -> list[str]:
     parts = [each for each in name.split("/") if each not in ("", ".")]
     if name.startswith("/") or ".." in parts:
         raise tarfile.TarError(f"{name!r} leads out of the folder")
+    if len(parts) > _DEEPEST:
+        raise tarfile.TarError(f"{name[:40]!r}… lies below more than {_DEEPEST} folders")
     return parts
 
 

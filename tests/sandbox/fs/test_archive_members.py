@@ -46,6 +46,7 @@ def unpack(members: list[tuple[tarfile.TarInfo, bytes]], folder: Path) -> None:
         [make_member("second", HARD, "/etc/hostname")],
         [make_member("device", tarfile.CHRTYPE)],
         [make_member("pipe", tarfile.FIFOTYPE)],
+        [make_member("deep/" * 900 + "file")],  # nothing that removes folders by recursion could remove it
         # below a link, in either order
         [make_member("d", LINK, "e"), make_member("d/file")],
         [make_member("e/x"), make_member("d", LINK, "e"), make_member("d/sub/file")],
@@ -67,7 +68,7 @@ def unpack(members: list[tuple[tarfile.TarInfo, bytes]], folder: Path) -> None:
         [make_member("folder/file"), make_member("folder")],
         [make_member("x" * 300)],
     ],
-    ids=range(18),
+    ids=range(19),
 )
 def test_what_leads_out_is_refused_and_leaves_no_link(
     members: list[tuple[tarfile.TarInfo, bytes]], tmp_path: Path
