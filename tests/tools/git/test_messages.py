@@ -150,3 +150,11 @@ def test_nothing_is_removed_where_the_old_text_was_not_understood(tmp_path: Path
     repo.write("Cart.kt", "class Shop {\n    class Cart {\n    fun total() = 1\n    }\n}\n")
     repo.git("add", "-A")
     assert "emove" not in compose_message(read_staged_change(Git(repo.root)), infer_style([]))
+
+
+def test_names_of_files_are_one_line_each(repo: Repo) -> None:
+    repo.write("a.py\n\nSigned-off-by: Boss <boss@example.org>\n", "x = 1\n")
+    repo.write("b\rc.py", "y = 1\n")
+    lines = message(repo, []).splitlines()
+    assert len(lines) == 4, lines
+    assert not [each for each in lines if each.startswith("Signed-off-by")]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from sandbox.lazy_dataclass import dataclass
+from sandbox.sanitize import quote_name
 from tools.core.text import format_count
 from tools.git.git_change import Change, File
 from tools.git.messages.message_style import MOSTLY, Style
@@ -173,9 +174,9 @@ def _shorten_paths(paths: Sequence[str]) -> list[str]:
     """Return file names where they are unique, else paths; the folder's path for many files of one folder."""
     folders = {str(PurePosixPath(path).parent) for path in paths}
     if len(paths) > 3 and len(folders) == 1 and folders != {"."}:
-        return [f"{folders.pop()}/"]
+        return [quote_name(f"{folders.pop()}/")]
     names = [PurePosixPath(path).name for path in paths]
-    return names if len(set(names)) == len(names) else list(paths)
+    return list(map(quote_name, names if len(set(names)) == len(names) else paths))
 
 
 def _join_names(names: Sequence[str], language: str) -> str:
@@ -254,4 +255,4 @@ def _describe_file(file: File, facts: SymbolChanges) -> str:
     if not parts:
         lines = sum(len(hunk.added) + len(hunk.removed) for hunk in file.hunks)
         parts.append(format_count(lines, "line") if lines else "changed")
-    return f"- {file.path}: {'; '.join(parts)}"
+    return f"- {quote_name(file.path)}: {'; '.join(parts)}"
