@@ -23,16 +23,19 @@ class RefusedCommits:
     """The last commit of the turn, if it failed.
 
     workspace: whose uncommitted changes count; a commit of nothing is no failure
+    _has_lost_changes: the hook that refused it has undone them
     """
 
     workspace: Workspace
     _reason: str = ""
     _is_by_hook: bool = False
     _has_advised: bool = False
+    _has_lost_changes: bool = False
 
     def begin_turn(self) -> None:
         """Forget the commits of earlier turns."""
         self._reason, self._is_by_hook, self._has_advised = "", False, False
+        self._has_lost_changes = False
 
     def track(self, text: str, data: Mapping[str, Any]) -> None:
         """Handle the observation of an action."""
@@ -41,10 +44,15 @@ class RefusedCommits:
         elif (kind := data.get("not_committed")) in ("hook", "other"):
             self._reason, self._is_by_hook = text.removeprefix("git_commit: ").strip(), kind == "hook"
 
+    def track_due_commit(self, text: str, data: Mapping[str, Any]) -> None:
+        """Handle the observation of a commit for which there were changes."""
+        self.track(text, data)
+        self._has_lost_changes = bool(self._reason) and not list_modified_files(self.workspace)
+
     @property
     def reason(self) -> str:
         """Why the changes are not committed; "" if no commit failed, or all changes are."""
-        return self._reason if list_modified_files(self.workspace) else ""
+        return self._reason if self._has_lost_changes or list_modified_files(self.workspace) else ""
 
     def advise_model(self) -> str:
         """Return what the model is to fix for the hook that refused the commit, once in a turn; "" for nothing."""

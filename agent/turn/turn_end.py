@@ -353,7 +353,7 @@ class TurnConclusion:
             detail = f"not committed: this runs in a hook of {caller}, which commits itself"
             self.session.append(Signal(name="commit", detail=detail))
         elif (made := await committer.commit_after_turn(ended)) is not None:
-            self.refused_commits.track(made.text, made.data)
+            self.refused_commits.track_due_commit(made.text, made.data)
 
     async def add_commit(self, facts: TurnFacts) -> TurnFacts:
         """Return the facts with what became of the commit, unless the changes wait for the user to commit them."""

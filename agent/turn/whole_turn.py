@@ -79,10 +79,18 @@ async def _conclude(
     holds = verdict.outcome is Exit.DONE or (ended.is_checked and facts.gives_up and not verdict.reason)
     is_due = holds and conclusion.verification.outcome == "passed"
     if is_due:
+        was_current = conclusion.evidence.get_current_report() is not None
         await conclusion.commit_turn(committer, ended)
         if takes_advice and (advice := conclusion.refused_commits.advise_model()):
             loop.inbox.append(HarnessText(advice))
             return "refused"
+        if was_current and conclusion.evidence.get_current_report() is None:  # a hook has changed the files
+            if advice := await conclusion.collect_verdicts(ended, for_model=takes_advice):
+                loop.inbox.append(HarnessText(advice))
+                return "advised"
+            last = conclusion.evidence.last
+            ran = str(last.report.get("outcome", "")) if last is not None else ""
+            facts = replace(facts, tests=conclusion.verification.outcome, last_run=ran)
     facts = await conclusion.add_commit(facts)
     verdict = judge_turn(facts)
     summary = "\n\n".join(filter(None, [summary, explain_verdict(facts, verdict)]))

@@ -164,6 +164,26 @@ def test_a_formatter_that_changes_files_of_the_commit_is_followed(repo: Repo) ->
     assert repo.git("status", "--porcelain") == ""
 
 
+@pytest.mark.parametrize(
+    ("change", "code", "is_committed"),
+    [
+        ("sed -i 's/total = 2/total = 3/' $F; git add $F", 1, True),
+        ("sed -i 's/total = 2/total = 3/' $F; git diff --quiet || exit 1", 1, True),
+        ("rm $F; git add $F", 1, True),
+        ("sed -i 's/total = 2/total = 1/' $F; git add $F", 13, False),
+        ("echo '# formatted' >> $F; git add $F", 0, True),
+    ],
+)
+def test_the_tests_judge_what_a_hook_made_of_the_files(
+    repo: Repo, change: str, code: int, is_committed: bool
+) -> None:
+    repo.hook("pre-commit", f"F=$(git diff --cached --name-only)\n{change}")
+    trust_hooks(repo)
+    done = work(repo, [EDIT, DONE, {"text": "I can do no more.", "repeat": 3}], "--tests", "grep -q '= 2' cart.py")
+    assert done.code == code, done.out + done.err
+    assert (len(repo.git("log", "--oneline").splitlines()) == 2) is is_committed
+
+
 def test_a_formatter_that_changes_the_users_files_is_not_followed(repo: Repo) -> None:
     repo.hook(
         "pre-commit", "echo '# seen' >> $(git ls-files -m | tail -n 1); echo files were modified; exit 1"
