@@ -43,7 +43,7 @@ _STOPS: Mapping[str, Stop] = {
 
 
 class AnthropicAssembler(Assembler):
-    """Assembler of a message. A block counts when it is closed: half a tool call is never returned."""
+    """Assembler of a message. A block counts when it is closed, or is a call with whole arguments: half a call is never returned."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,7 +81,12 @@ class AnthropicAssembler(Assembler):
     @property
     def is_whole(self) -> bool:
         """See `Assembler.is_whole`."""
-        return bool(self._blocks) and not self._open
+        return bool(self._blocks) and all(self._is_whole_call(self._blocks[place]) for place in self._open)
+
+    @staticmethod
+    def _is_whole_call(block: Json) -> bool:
+        """Return whether a block that was never closed is a call whose arguments are all there."""
+        return block.get("type") == "tool_use" and is_json_object("".join(block["pieces"]))
 
     def build_reply(self, usage: Usage) -> Reply:
         """See `Assembler.build_reply`."""

@@ -26,7 +26,7 @@ from agent.model.text_pieces import TextPieces
 from agent.model.wire_formats.kept_parts import Kept, PartRecorder, find_extra, order_parts, select_parts
 from agent.model.wire_formats.refused_effort import lower_effort
 from agent.model.wire_formats.reply_bounds import check_arguments_size
-from agent.model.wire_formats.tool_arguments import parse_action
+from agent.model.wire_formats.tool_arguments import is_json_object, parse_action
 from agent.model.wire_formats.wire_protocol import (
     Assembler,
     EncodedPrefix,
@@ -198,6 +198,8 @@ class ResponsesAssembler(Assembler):
         super().__init__()
         self._items: list[Json] = []
         self._open: dict[object, Json] = {}
+        self._pieces: dict[object, TextPieces] = {}
+        self._sizes: dict[object, int] = {}
         self._usage: Json = {}
         self._stop: Stop = "end"
         self._refused = False
@@ -218,29 +220,45 @@ class ResponsesAssembler(Assembler):
         elif kind == "response.output_item.added":
             self.bounds.add_call()
             self._open[piece.get("output_index")] = dict(piece["item"])
+        elif kind == "response.function_call_arguments.delta":
+            if piece.get("output_index") in self._open:
+                self._add_arguments(piece["output_index"], str(piece["delta"]))
         elif kind == "response.function_call_arguments.done":
             self._open.get(piece.get("output_index"), {})["arguments"] = piece["arguments"]
         elif kind == "response.output_item.done":
+            counted = self._sizes.pop(piece.get("output_index"), 0)
             if self._open.pop(piece.get("output_index"), None) is None:
                 self.bounds.add_call()
-            self._add_item(piece["item"])
+            self._add_item(piece["item"], counted)
             if not self._is_item_shown:  # a server without deltas
                 yield from self._show_content(piece["item"])
             self._is_item_shown = False
         elif kind in ("response.completed", "response.incomplete", "response.done"):
-            yield from self._finish_response(piece["response"])
+            yield from self._finish_response(piece.get("response") or {})
         elif piece.get("object") == "response":  # the whole response, from a server that does not stream
             yield from self._finish_response(piece)
 
     @property
     def is_whole(self) -> bool:
         """See `Assembler.is_whole`."""
-        return bool(self._items or self._shown) and not self._open
+        return bool(self._items or self._shown or self._open) and len(self._list_whole_calls()) == len(self._open)
+
+    def _list_whole_calls(self) -> list[Json]:
+        """Return the calls that no event finished, and whose arguments are all there."""
+        for place, pieces in self._pieces.items():
+            if place in self._open:
+                self._open[place]["arguments"] = self._open[place].get("arguments") or "".join(pieces)
+        return [
+            item
+            for item in self._open.values()
+            if item.get("type") == "function_call" and is_json_object(str(item.get("arguments") or ""))
+        ]
 
     def build_reply(self, usage: Usage) -> Reply:
         """See `Assembler.build_reply`."""
-        if not self._items:  # ended by a mark alone, by a server that finishes no item
-            self._items = [*self._open.values()]
+        whole = self._list_whole_calls()
+        # Ended by a mark alone, by a server that finishes no item, or not these.
+        self._items += whole if self._items else [*self._open.values()]
         calls = [item for item in self._items if item.get("type") == "function_call"]
         actions = tuple(
             parse_action(
@@ -311,11 +329,18 @@ class ResponsesAssembler(Assembler):
         else:
             self._stop = "end"
 
-    def _add_item(self, item: Json) -> None:
-        """Add a finished item. Its text was counted when it was shown."""
+    def _add_arguments(self, place: object, text: str) -> None:
+        """Add a part of a call's arguments: its end may be the stream's."""
+        self._sizes[place] = self._sizes.get(place, 0) + len(text)
+        check_arguments_size(self._sizes[place])
+        self.bounds.add_part(len(text))
+        self._pieces.setdefault(place, TextPieces()).append(text)
+
+    def _add_item(self, item: Json, counted: int = 0) -> None:
+        """Add a finished item. Its text was counted when it was shown. counted: characters of its arguments, too"""
         arguments = len(str(item.get("arguments") or ""))
         check_arguments_size(arguments)
-        self.bounds.add_part(arguments + len(str(item.get("encrypted_content") or "")))
+        self.bounds.add_part(max(arguments - counted, 0) + len(str(item.get("encrypted_content") or "")))
         self._items.append(item)
 
     def _show_content(self, item: Mapping[str, Any]) -> Iterator[TextDelta]:

@@ -110,7 +110,15 @@ CALLS: Mapping[str, tuple[str, Events, str]] = {
     "chat: the body's end": ("chat", CALL, "close"),
     "responses: finished items": ("responses", responses(ASKED), "chunks"),
     "responses: finished arguments": ("responses", [*responses(ASKED, done=False), "[DONE]"], "chunks"),
+    "responses: whole arguments in parts": ("responses", responses(ASKED, done=False)[:2], "chunks"),
+    "responses: an end without a response": (
+        "responses",
+        [*responses(ASKED, done=False)[:2], {"type": "response.completed"}],
+        "cut",
+    ),
+    "responses: finished arguments at the body's end": ("responses", responses(ASKED, done=False), "close"),
     "anthropic: closed blocks": ("anthropic", messages(used=True), "close"),
+    "anthropic: whole arguments": ("anthropic", messages(used=True, closed=False), "chunks"),
     "anthropic: a stop without a reason": (
         "anthropic",
         [*messages(used=True), {"type": "message_stop"}],
@@ -124,9 +132,25 @@ BROKEN: Mapping[str, tuple[str, Events, str]] = {
     "chat: a reset": ("chat", CALL, "cut"),
     "chat: nothing": ("chat", [], "chunks"),
     "chat: text behind the counts": ("chat", [{"choices": [], "usage": USAGE}, *CALL[:1]], "chunks"),
-    "responses: an open item": ("responses", responses(ASKED, done=False)[:2], "chunks"),
+    "responses: half a call": (
+        "responses",
+        responses({**ASKED, "arguments": '{"path": "a'}, done=False)[:2],
+        "chunks",
+    ),
     "responses: nothing": ("responses", [{"type": "response.created", "response": {}}], "length"),
-    "anthropic: an open block": ("anthropic", messages(used=True, closed=False), "chunks"),
+    "anthropic: half a call": (
+        "anthropic",
+        [
+            *messages(used=True, closed=False)[:2],
+            {
+                "type": "content_block_delta",
+                "index": 0,
+                "delta": {"type": "input_json_delta", "partial_json": '{"path": "a'},
+            },
+        ],
+        "chunks",
+    ),
+    "anthropic: an open text": ("anthropic", messages(closed=False)[:2], "chunks"),
     "anthropic: nothing": ("anthropic", messages()[:1], "close"),
 }
 
