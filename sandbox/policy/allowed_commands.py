@@ -28,7 +28,6 @@ _REMOTE_PLACE = compile_lazily(r"[a-z][a-z0-9+.-]*::?//|[\w.-]+@[\w.-]+:|[\w-]+(
 """A repository on another machine, as an address or in scp's form."""
 
 
-
 def says_all(rule: Rule, segment: Segment, root: Path) -> bool:
     """Return whether the words of a rule say each effect of a command, and each place outside of the workspace."""
     if segment.elsewhere:
@@ -52,7 +51,9 @@ def says_all(rule: Rule, segment: Segment, root: Path) -> bool:
             usual = not effect.outside and kinds & {"write", "execute"}
             if not usual and not said.issuperset(_resolve(path, root) for path in effect.paths):
                 return False
-        elif effect.kind not in kinds or (effect.kind == "network" and not _says_hosts(hosts, effect, segment.argv)):
+        elif effect.kind not in kinds or (
+            effect.kind == "network" and not _says_hosts(hosts, effect, segment.argv)
+        ):
             return False
     is_known = all(effect.kind in ("none", "read", "write") for effect in segment.effects)
     return is_known or said.issuperset(_list_places_outside(segment.argv, root))

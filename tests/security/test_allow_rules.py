@@ -95,7 +95,9 @@ def test_what_a_rule_says_is_allowed(root: Path, rule: str, command: str) -> Non
     assert decide(root, rule, command) == "allow"
 
 
-@pytest.mark.parametrize("command", ["git log --output notes.txt", "sort -o notes.txt a", "find . -fprint notes.txt"])
+@pytest.mark.parametrize(
+    "command", ["git log --output notes.txt", "sort -o notes.txt a", "find . -fprint notes.txt"]
+)
 def test_a_writing_option_asks_where_each_change_does(root: Path, command: str) -> None:
     rule = f"{command.split(' -')[0].removesuffix(' .')} *"
     assert decide(root, rule, command, Approval.ASK) == "ask"

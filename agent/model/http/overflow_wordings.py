@@ -33,6 +33,23 @@ WORDINGS: Mapping[str, tuple[str, ...]] = {
         r"longer than the (?:maximum )?model(?:'s)? (?:maximum |context )?(?:length|window)",
         r"input tokens.{0,60}exceed",
     ),
+    # vllm-project/vllm#10440, #765; langgenius/dify#32221 (Volcano Ark); others name the option itself
+    "vLLM's scheduler, Ark": (
+        r"prompt.{0,40}\bis too long",
+        r"(?<!stop )\b(?:prompt|input|sequence|tokens)\b.{0,60}(?:exceeds?|longer than) (?:the )?(?:model'?s )?"
+        r"max(?:imum)?[ _](?:input |sequence |model |seq_?|model_?)*(?:length|len|context)\b",
+        r"context length is only",
+    ),
+    # github.com/marketplace/models; console.groq.com/docs/rate-limits: more than one minute may have
+    "GitHub Models, Groq": (
+        r"tokens_limit_reached",
+        r"request (?:body )?too large for .{0,120}(?:tokens|TPM)",
+    ),
+    # baichuan-inc/Baichuan-13B#38 and gateways in China
+    "in Chinese": (
+        r"(?:输入|上下文|提示词?)(?:内容)?长度.{0,12}(?:超过|超出)",
+        r"超(?:过|出).{0,12}(?:最大|上下文).{0,6}长度",
+    ),
     # sgl-project/sglang; huggingface/text-generation-inference (router/src/validation.rs)
     "SGLang, TGI, Together": (
         r"longer than the model.?s (?:maximum )?context length",
@@ -73,8 +90,10 @@ WORDINGS: Mapping[str, tuple[str, ...]] = {
 OVERFLOW = compile_lazily("|".join(each for words in WORDINGS.values() for each in words), re.I | re.DOTALL)
 
 LIMIT = compile_lazily(
-    r"(?:maximum (?:context|prompt|model) length (?:is|of)|context (?:size|window|length)(?: of(?: only)?| is| \()?"
-    r"|> |>= n_ctx|limit of|token limit:|maximum of|n_ctx[=: ]+|must be <=|have less than|max_seq_len)"
+    r"(?:maximum (?:context|prompt|model) length (?:is|of)"
+    r"|context (?:size|window|length)(?: of(?: only)?| is(?: only)?| \()?"
+    r"|> |>= n_ctx|exceeds limit of |TPM\): limit |max size: "
+    r"|max(?:imum)?[ _](?:input |seq_?|model_?)*len(?:gth)? (?:of )?|limit of|token limit:|maximum of|n_ctx[=: ]+|must be <=|have less than|max_seq_len)"
     r"\s*\(?([0-9][0-9,_]{2,9})\b",
     re.IGNORECASE,
 )

@@ -43,7 +43,8 @@ _STOPS: Mapping[str, Stop] = {
 
 
 class AnthropicAssembler(Assembler):
-    """Assembler of a message. A block counts when it is closed, or is a call with whole arguments: half a call is never returned."""
+    """Assembler of a message. A block counts when it is closed, or is a call with whole arguments: half a call is
+    never returned."""
 
     def __init__(self) -> None:
         super().__init__()

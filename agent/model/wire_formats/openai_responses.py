@@ -241,7 +241,9 @@ class ResponsesAssembler(Assembler):
     @property
     def is_whole(self) -> bool:
         """See `Assembler.is_whole`."""
-        return bool(self._items or self._shown or self._open) and len(self._list_whole_calls()) == len(self._open)
+        return bool(self._items or self._shown or self._open) and len(self._list_whole_calls()) == len(
+            self._open
+        )
 
     def _list_whole_calls(self) -> list[Json]:
         """Return the calls that no event finished, and whose arguments are all there."""

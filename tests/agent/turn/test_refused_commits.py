@@ -179,7 +179,9 @@ def test_the_tests_judge_what_a_hook_made_of_the_files(
 ) -> None:
     repo.hook("pre-commit", f"F=$(git diff --cached --name-only)\n{change}")
     trust_hooks(repo)
-    done = work(repo, [EDIT, DONE, {"text": "I can do no more.", "repeat": 3}], "--tests", "grep -q '= 2' cart.py")
+    done = work(
+        repo, [EDIT, DONE, {"text": "I can do no more.", "repeat": 3}], "--tests", "grep -q '= 2' cart.py"
+    )
     assert done.code == code, done.out + done.err
     assert (len(repo.git("log", "--oneline").splitlines()) == 2) is is_committed
 

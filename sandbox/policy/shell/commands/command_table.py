@@ -12,7 +12,8 @@ command),
     script (the rest is a shell script), own (judged by code: see `command_call.Special`)
 options: `-abc` harmless letters, `-k:` takes an argument, `-k?` may have one attached; `--name`, `--name=`,
     `--name=?` likewise. `>` and a word: the option's effect on the command: write, read (its argument),
-    names (its argument lists files to read), sends (its argument may name a file behind an @), walks (the present folder is read unless another is given),
+    names (its argument lists files to read), sends (its argument may name a file behind an @),
+    walks (the present folder is read unless another is given),
     target (its argument is written, all operands are read), inplace, reading (operands are replaced, or only
     read), recursive (operands with all that is inside), script, or a kind.
     `*`: all other options are harmless.
@@ -147,7 +148,8 @@ curl | network | url | -sSLfkIivgGNjJ0123456#X:A:u:e:m:w:b:r: -x:>network
     --cookie-jar=>write --trace=>write --trace-ascii=>write --silent --show-error --location --fail --insecure
     --head --include --verbose --request= --header=>sends --data=>sends --data-raw= --data-binary=>sends
     --data-urlencode=>sends --data-ascii=>sends --json=>sends --user= --user-agent= --max-time=
-    --connect-timeout= --retry= --write-out= --form=>sends --compressed --get --url=>network --globoff --no-progress-meter --progress-bar --ipv4 --ipv6 --http1.1 --http2
+    --connect-timeout= --retry= --write-out= --form=>sends --compressed --get --url=>network
+    --globoff --no-progress-meter --progress-bar --ipv4 --ipv6 --http1.1 --http2
 wget | network | url | -qvScNrlkpEHnd -O:>write --output-document=>write -o:>write --output-file=>write
     -P:>write --directory-prefix=>write --spider --quiet --timeout= --tries= -T:t:U: --header= --user-agent=
     --no-check-certificate --no-verbose --continue

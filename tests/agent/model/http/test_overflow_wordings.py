@@ -54,8 +54,17 @@ SAID: list[tuple[str, int | None]] = [
         200000,
     ),
     ("prompt too long; exceeded max context length by 812 tokens", None),
+    ("Input prompt (35247 tokens) is too long and exceeds limit of 1000", 1000),
+    ("Input length 203743 exceeds the maximum length 202752", 202752),
+    ("Prompt has 9000 tokens which exceeds the max_seq_len of 4096", 4096),
+    ("You passed 9000 input tokens. However, the model's context length is only 8192 tokens", 8192),
+    ("tokens_limit_reached: Request body too large for gpt-4o model. Max size: 8000 tokens.", 8000),
+    ("输入长度超过最大长度", None),
 ]
 OTHERS = [
+    "max_tokens exceeds the maximum length 4096 of the output",
+    "stop sequence exceeds maximum length of 16",
+    "tool name exceeds maximum length of 64",
     "invalid model: no such model",
     "messages.2.content: Input should be a valid string",
     "temperature is too high",
