@@ -93,7 +93,8 @@ LIMIT = compile_lazily(
     r"(?:maximum (?:context|prompt|model) length (?:is|of)"
     r"|context (?:size|window|length)(?: of(?: only)?| is(?: only)?| \()?"
     r"|> |>= n_ctx|exceeds limit of |TPM\): limit |max size: "
-    r"|max(?:imum)?[ _](?:input |seq_?|model_?)*len(?:gth)? (?:of )?|limit of|token limit:|maximum of|n_ctx[=: ]+|must be <=|have less than|max_seq_len)"
+    r"|max(?:imum)?[ _](?:input |seq_?|model_?)*len(?:gth)? (?:of )?"
+    r"|limit of|token limit:|maximum of|n_ctx[=: ]+|must be <=|have less than|max_seq_len)"
     r"\s*\(?([0-9][0-9,_]{2,9})\b",
     re.IGNORECASE,
 )

@@ -45,6 +45,13 @@ def is_used(change: Change, answer: str, style: Style | None = None, request: st
         'git commit -m "Sum all items of a cart"',
         "Sum all items of a cart\n\nSum all items of a cart.",
         "Sum all items of a cart\n\nBody:",
+        "<think>It sums.\n\nSo be it.</think>\nSum all items of a cart",
+        '{"subject": "Sum all items of a cart", "body": ""}',
+        '{"message": "Sum all items of a cart"}',
+        '```git commit -m "Sum all items of a cart"```',
+        'Commit message: "Sum all items of a cart"',
+        "<commit_message>\nSum all items of a cart\n</commit_message>",
+        "Sum all items of a cart\n\nSigned-off-by: Ann <ann@example.org>\nCo-authored-by: Bob <bob@example.org>",
     ],
 )
 def test_the_form_around_a_message_is_taken_off(change: Change, answer: str) -> None:
@@ -107,3 +114,7 @@ def test_words_match_without_their_ends(tmp_path: Path) -> None:
         Git(tmp_path, alone=True), {"a.py": (b"x = amount\n", b"x = round(amount, 2)\n")}
     )
     assert is_used(rounded, "Keep prices with rounding")
+
+
+def test_a_message_with_hidden_characters_is_not_used(change: Change) -> None:
+    assert not is_used(change, "Sum all items of a cart\u202e.gnihton")

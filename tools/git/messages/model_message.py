@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
+from sandbox.sanitize import sanitize_text
 from tools.git.git_change import Change
 from tools.git.messages.message_prompts import INSTRUCTIONS
 from tools.git.messages.message_style import WIDTH, Style, check_message
 from tools.git.messages.message_summary import diff_symbols
 
 _LABEL = compile_lazily(
-    r"(?:\W*\b(?:commit message|commit|message|subject(?: line)?|title|body|description)\b\W*:\W*)+",
+    r"(?:\W*\b(?:commit message|commit|message|subject(?: line)?|title|body|description)\b"
+    r"[^\w\"']*:[^\w\"'`“„«「『]*)+",
     re.IGNORECASE,
 )
 """A label that models write before a message, or before a part of it."""
@@ -23,6 +26,19 @@ _COMMAND = compile_lazily(r"git commit\b.*?\s-a?m\s*([\"'])(?P<text>.+)\1\s*", r
 _FENCE = compile_lazily(
     r"^\s*(?:```|~~~)[^\n]*\n(?P<text>.*?)(?:^\s*(?:```|~~~)|\Z)", re.MULTILINE | re.DOTALL
 )
+
+_THOUGHT = compile_lazily(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+
+_TAGS = compile_lazily(r"[<\[](\w+)[>\]](?P<text>.+)[<\[]/\1[>\]]", re.DOTALL)
+"""Tags around the whole of a message."""
+
+_SIGNED = compile_lazily(
+    r"^(?:signed-off|co-authored|co-developed|reviewed|acked|tested|approved|reported|suggested)-by:.*\n?",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Trailers that name a person: no model speaks for one."""
+
+_SUBJECT_KEYS, _BODY_KEYS = ("subject", "title", "summary", "message"), ("body", "description", "details")
 
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "«": "»", "‘": "’", "「": "」", "『": "』"}
 
@@ -67,7 +83,7 @@ class Message:
 
 def parse_message(answer: str) -> Message:
     """Parse a model's answer: the message without fences, labels, quotation marks and words about it."""
-    text = answer.replace("\r\n", "\n").strip()
+    text = _THOUGHT.sub("", answer.replace("\r\n", "\n")).strip()
     fenced = _FENCE.search(text)
     if (
         fenced
@@ -75,6 +91,10 @@ def parse_message(answer: str) -> Message:
         and (not before or _TALK.match(before))
     ):
         text = fenced["text"].strip()
+    text = text.strip("`\n ") if text.startswith("```") else text
+    text = tagged["text"].strip() if (tagged := _TAGS.fullmatch(text)) else text
+    if found := _read_object(text):
+        return found
     if command := _COMMAND.match(text):
         text = command["text"]
     lines = text.split("\n")
@@ -87,8 +107,25 @@ def parse_message(answer: str) -> Message:
     return Message(subject=subject, body=drop_repetition(subject, rest))
 
 
+def _read_object(text: str) -> Message | None:
+    """Return the message in an answer that is a JSON object, None for any other."""
+    if not text.startswith("{"):
+        return None
+    try:
+        fields = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None
+    words = [
+        next((str(fields[key]) for key in keys if fields.get(key)), "")
+        for keys in (_SUBJECT_KEYS, _BODY_KEYS)
+    ]
+    subject, _, rest = words[0].strip().partition("\n")
+    return Message(subject=subject, body=drop_repetition(subject, f"{rest}\n\n{words[1]}"))
+
+
 def drop_repetition(subject: str, body: str) -> str:
-    """Return a body without labels and fences, and without paragraphs that only repeat the subject."""
+    """Return a body without labels and fences, trailers that name a person, and paragraphs that repeat the subject."""
+    body = _SIGNED.sub("", body)
     known = _split_words(subject)
     kept = []
     for paragraph in re.split(r"\n[ \t]*\n", body.strip()):
@@ -107,6 +144,8 @@ def judge_message(message: Message, change: Change, style: Style, request: str) 
     words = _split_words(subject)
     is_latin = sum(each.isascii() for each in subject) * 2 > len(subject)
     if not words or len(subject) > WIDTH or (len(words) < 2 and is_latin):
+        return False
+    if sanitize_text(str(message)) != str(message):  # characters that hide others
         return False
     if (
         _TALK.match(subject)
