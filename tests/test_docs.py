@@ -290,6 +290,12 @@ def test_the_paths_in_the_page_on_the_core_exist_and_it_stays_short() -> None:
     assert len(text.split()) <= 1_200
 
 
+@pytest.mark.parametrize("page", ["architecture.md", "security.md"])
+def test_the_two_reference_pages_stay_short_enough_to_be_read(page: str) -> None:
+    """What a feature promises or does is said on the page of that feature, once."""
+    assert len((CHECKOUT / "docs" / page).read_text("utf-8").split()) <= 3_500
+
+
 @pytest.mark.parametrize("floor", ["cli", "agent", "tools", "sandbox", "packages"])
 def test_the_architecture_names_every_package(floor: str) -> None:
     text = ARCHITECTURE.read_text("utf-8")

@@ -35,7 +35,7 @@ def _translate_rule(text: str, verdict: Permission) -> str:
     if grant.scope is not None:
         return f"{grant.scope}({_complete_pattern(grant)})"
     if verdict == "allow":
-        raise ValueError("a whole tool is not allowed by a rule; the mode decides (see docs/security.md)")
+        raise ValueError("a whole tool is not allowed by a rule; the mode decides (see docs/permissions.md)")
     whole = {"shell": "shell(*)", "edit": "edit(**)", "write": "edit(**)", "read": "read(**)"}
     whole["web_fetch"] = "network(*)"
     for tool in grant.tools:
