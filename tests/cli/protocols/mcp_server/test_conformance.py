@@ -34,10 +34,10 @@ FOLDER = Path(os.environ.get("CONFORMANCE", "/nonexistent"))
 
 SUITE = FOLDER / "node_modules/@modelcontextprotocol/conformance/dist/index.js"
 
-PAGE = CHECKOUT / "docs/mcp-server.md"
+REPORT = CHECKOUT / "benchmarks/results/2026-11-26-mcp-conformance.md"
 
-APPLYING = re.findall(r"^\| `([a-z0-9-]+)` \| passes", PAGE.read_text("utf-8"), re.M)
-"""Scenarios that apply, by the page."""
+APPLYING = re.findall(r"^\| server \| `([a-z0-9-]+)` \| passes", REPORT.read_text("utf-8"), re.M)
+"""Scenarios that apply, by the report."""
 
 pytestmark = [
     pytest.mark.slow,

@@ -20,10 +20,10 @@ FOLDER = Path(os.environ.get("CONFORMANCE", "/nonexistent"))
 
 SUITE = FOLDER / "node_modules/@modelcontextprotocol/conformance/dist/index.js"
 
-PAGE = CHECKOUT / "docs/mcp.md"
+REPORT = CHECKOUT / "benchmarks/results/2026-11-26-mcp-conformance.md"
 
-PASSING = re.findall(r"`(auth/[a-z0-9-]+)`(?=[^\n]*\| pass)", PAGE.read_text("utf-8"))
-"""Scenarios that pass, by the page."""
+PASSING = re.findall(r"`(auth/[a-z0-9-]+)`(?=[^\n]*\| pass)", REPORT.read_text("utf-8"))
+"""Scenarios that pass, by the report."""
 
 pytestmark = [
     pytest.mark.slow,
