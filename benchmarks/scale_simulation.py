@@ -137,7 +137,7 @@ CASES = [
 
 
 def main() -> None:
-    """Print the table of docs/scale.md."""
+    """Print the table of the report `2026-11-26-scale-simulation`."""
     columns = (
         "nodes",
         "sandboxes",
