@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -102,8 +101,3 @@ def milliseconds(values: Sequence[float]) -> str:
 def stamps(log: Path) -> list[dict[str, Any]]:
     """The server's record of each request."""
     return [json.loads(line) for line in log.read_text().splitlines()]
-
-
-def own_memory() -> float:
-    """This process's largest resident size in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

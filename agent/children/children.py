@@ -135,11 +135,6 @@ class Children:
         finally:
             probe.close()
 
-    def cancel_all(self) -> None:
-        """End the running turns of all children."""
-        for child in self._open:
-            child.cancel()
-
     async def close(self) -> None:
         """Close all children, and remove what crashed ones have left of their own children's files."""
         await asyncio.gather(*(child.close() for child in self.open_children))

@@ -16,9 +16,6 @@ from tools.edit.edit_model import Line
 UNITS = (4, 2, 8)
 """Widths of one level of indentation that models take a tab for, the most frequent first."""
 
-OLD_AFTER_BLANK = "a blank line before the old text"
-"""Noted where this was done: a diff cannot be written so."""
-
 
 def unindented(rng: Random, draft: Draft) -> Draft | None:
     """The indentation that all lines share is gone."""

@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from agent.verify.select.agreement import BehaviourTable, GeneratedTest
 from agent.verify.select.input_generation import measure_unread
-from agent.verify.select.levels import BehaviourLevel, VerdictLevel
-from agent.verify.select.selection import Choice, Level, choose_candidate
-from agent.verify.verdict import Verdict
+from agent.verify.select.levels import BehaviourLevel
+from agent.verify.select.selection import Choice, choose_candidate
 
 Record = dict[str, Any]
-Chooser = Callable[[Record, Sequence[int]], Sequence[int]]
 
 
 def list_members(record: Record) -> list[int]:
@@ -100,12 +98,3 @@ def bootstrap(values: Sequence[float], seed: int = 0, draws: int = 2000) -> tupl
     draw = random.Random(seed)
     means = sorted(sum(draw.choices(values, k=len(values))) / len(values) for _ in range(draws))
     return means[int(0.025 * draws)], means[int(0.975 * draws)]
-
-
-def build_suite_level(record: Record, members: Sequence[int]) -> Level:
-    """Return the level of the suite for members that are renumbered."""
-    verdicts = [
-        Verdict(outcome="pass" if record["suite"][each] else "fail", evidence="executed", name="suite")
-        for each in members
-    ]
-    return VerdictLevel(name="suite", verdicts=verdicts)

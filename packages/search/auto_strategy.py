@@ -186,7 +186,7 @@ def select_past(found: Sequence[SessionSummary], own: str, root: str) -> list[Se
 
 
 async def _count_places(turn: StrategyTurn) -> int:
-    from agent.team.plan_graph.team_size import estimate_team_size
+    from packages.search.team.plan_graph.team_size import estimate_team_size
     from tools.code.code_tool import query_index
 
     task = turn.prompt

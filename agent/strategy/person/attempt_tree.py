@@ -304,15 +304,3 @@ def read_last_report(sessions: Path, child: str) -> Mapping[str, Any]:
     except OSError:
         return {}
     return found
-
-
-def load_attempt_tree(session: Path) -> AttemptTree:
-    """Return the attempts of a session, which another process may have open. Raises UserError if it made none."""
-    tree = AttemptTree.from_events(read_events(session))
-    if not tree:
-        raise UserError(
-            Fault.USAGE,
-            f"session {session.name!r} has made no attempts",
-            "Make some: patchwright run PROMPT --attempts 3",
-        )
-    return tree

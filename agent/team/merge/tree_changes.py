@@ -52,10 +52,6 @@ class TreeChanges:
     entries: Mapping[str, EntryChange] = field(default_factory=dict)
     renames: Mapping[str, str] = field(default_factory=dict)
 
-    def list_removed(self) -> list[str]:
-        """Return the paths that are gone."""
-        return [path for path, change in self.entries.items() if change.new is None]
-
 
 def read_tree_changes(git: Git, old: str, new: str) -> TreeChanges:
     """Return the changes from commit `old` to commit `new`. Raises GitFailed."""

@@ -244,17 +244,3 @@ def _put_below(each: Requirement, parent: str) -> Requirement:
 
 def _drop_fences(text: str) -> str:
     return re.sub(r"^ *(```|~~~).*?(?:^ *\1|\Z)", "", text, flags=re.DOTALL | re.MULTILINE)
-
-
-def render_toml(requirements: Sequence[Requirement]) -> str:
-    """Return requirements as a file, to keep and to edit."""
-    import json
-
-    lines: list[str] = []
-    for each in requirements:
-        lines.append("[[requirement]]")
-        for key in ("id", "text", "kind", "check", "parent"):
-            if value := getattr(each, key):
-                lines.append(f"{key} = {json.dumps(value, ensure_ascii=False)}")
-        lines.append("")
-    return "\n".join(lines)

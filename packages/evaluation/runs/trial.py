@@ -148,7 +148,7 @@ async def _run_agent(
         order.settings, limits=lower_limits(order.settings.limits, task.file.limits, order.max_cost)
     )
     if task.file.tools:
-        from packages.evaluation.runs.task_tools import keep_to_one_session
+        from packages.evaluation.runs.renamed_tools import keep_to_one_session
 
         settings = keep_to_one_session(settings)
     request = SessionRequest(
@@ -202,7 +202,7 @@ def _attach_parts(runtime: Runtime, task: Task, home: Home) -> None:
         attach_team(runtime, home)
         load_extension("monitors", "lead")(runtime)
         if task.file.tools:
-            from packages.evaluation.runs.task_tools import rename_task_tools
+            from packages.evaluation.runs.renamed_tools import rename_task_tools
 
             rename_task_tools(runtime, task.file.tools)
         if task.file.user.answers:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from agent.children.child import Child
-from agent.model.fixed_reply import FixedReply
 from agent.model.protocol import Delta, Model, Reply, Request, ToolMessage, UserMessage
+from packages.search.fixed_reply import FixedReply
 from packages.search.pipeline.several_patches import split_patches
 from tools.core.action import Action
 

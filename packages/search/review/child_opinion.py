@@ -10,8 +10,8 @@ from agent.children.children import Children
 from agent.children.spec import ChildSpec
 from agent.context.system_prompt import PROMPTS
 from agent.model.protocol import UNPAID
-from agent.model.wire_formats.strict_schema import build_answer_schema
 from agent.turn.runtime import Runtime
+from packages.search.answer_schema import build_answer_schema
 from packages.search.review.answers import Answer, read_answer
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass

@@ -11,8 +11,6 @@ from agent.verify.requirements.static_checks import is_same_file
 from packages.search.spec_check.corrections import close_loophole
 from packages.search.spec_check.finding import SpecFinding
 
-_EVIDENCE = ("tests", "command")
-
 
 def find_loopholes(prompt: str, requirements: Sequence[Requirement]) -> Iterator[SpecFinding]:
     """Yield a finding for each test that is all the evidence of the task, and that nothing keeps from being edited."""

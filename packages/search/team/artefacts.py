@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from agent.team.plan_graph.nodes import NodeId, PlanNode
+from packages.search.team.plan_graph.nodes import NodeId, PlanNode
 from sandbox.lazy_pattern import compile_lazily
 from tools.core.text import clip
 from tools.lint.test_files import is_test_file

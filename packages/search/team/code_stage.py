@@ -12,13 +12,13 @@ from agent.exit_codes import Exit
 from agent.strategy.candidate import Candidate, describe_candidate
 from agent.strategy.ranking import rank_candidates
 from agent.strategy.strategy_settings import StrategySettings
-from agent.team.plan_graph.nodes import NodeResult, PlanNode, PlanState
-from agent.team.plan_graph.plan_check import check_plan
-from agent.team.plan_graph.plan_run import run_plan
-from agent.team.plan_graph.plan_view import show_plan
-from agent.team.plan_graph.team_size import TeamSize
+from agent.turn.runtime import Runtime
 from packages.search.team import tree_states
 from packages.search.team.artefacts import Brief, NewTests, Plan, Tests
+from packages.search.team.plan_graph.nodes import NodeResult, PlanNode, PlanState
+from packages.search.team.plan_graph.plan_check import check_plan
+from packages.search.team.plan_graph.plan_run import run_plan
+from packages.search.team.plan_graph.team_size import TeamSize
 from packages.search.team.roles import Roles, quote_artefact, read_prompt
 from packages.search.team.size_log import record_size
 from sandbox.lazy_dataclass import dataclass
@@ -30,6 +30,8 @@ MOST_REPORT = 2_000
 
 _ENDED = (Exit.DONE, Exit.NO_TEST_RUNNER)
 """Ends of a coder whose change may be right: no test fails with it."""
+
+_MARKS = {"done": "done", "doing": "doing"}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -228,3 +230,17 @@ class CodeStage:
 def _count_failing_tests(candidate: Candidate) -> int:
     """Return how many tests failed with a candidate; 1 where only that some did is known."""
     return candidate.count_tests("failed") or int(candidate.exit_code == Exit.TESTS_FAIL)
+
+
+async def show_plan(runtime: Runtime, state: PlanState) -> None:
+    """Bring the session's plan up to date; nothing is logged where it is so already."""
+    items = [
+        {
+            "text": f"{node.id}: {node.task}" + (f" [{status}]" if status not in ("open", *_MARKS) else ""),
+            "status": _MARKS.get(status, "open"),
+        }
+        for node in state.nodes.values()
+        if (status := state.status[node.id]) != "replaced"
+    ]
+    if items != [{"text": each.text, "status": each.status} for each in runtime.workspace.plan]:
+        await runtime.run_harness_action("plan", {"items": items})

@@ -11,12 +11,12 @@ from agent.children.spec import ChildSpec
 from agent.context.system_prompt import PROMPTS
 from agent.events import AttemptEvent, CandidateEvent, Signal
 from agent.exit_codes import Exit
-from agent.model.wire_formats.strict_schema import build_answer_schema
 from agent.strategy.candidate import Candidate
 from agent.strategy.strategy_turn import Equip, StrategyTurn
 from agent.team.board.board_access import open_board
 from agent.team.board.board_log import open_logged_board
 from agent.team.board.findings_board import FindingsBoard
+from packages.search.answer_schema import build_answer_schema
 from packages.search.team.artefacts import Artefact, read_artefact
 from sandbox.lazy_dataclass import dataclass
 from sandbox.secrets.child_environment import redact

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from agent.events import Signal
 from agent.session.log import Session
-from agent.team.plan_graph.team_size import TeamSize
+from packages.search.team.plan_graph.team_size import TeamSize
 
 SIZE = "team-size"
 """Name of the signal that keeps how many children a turn may have at the same time, and why."""

@@ -13,11 +13,11 @@ from agent.monitor.answers import TurnEnd
 from agent.strategy.candidate import Candidate
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
-from agent.team.plan_graph.nodes import PlanState
-from agent.team.plan_graph.plan_check import check_plan
-from agent.team.plan_graph.team_size import TeamSize, estimate_team_size
 from packages.search.team.artefacts import Brief, Plan, Step, Tests, find_test_problems, name_requirement
 from packages.search.team.code_stage import CodeStage
+from packages.search.team.plan_graph.nodes import PlanState
+from packages.search.team.plan_graph.plan_check import check_plan
+from packages.search.team.plan_graph.team_size import TeamSize, estimate_team_size
 from packages.search.team.roles import ROLES, Roles, quote_artefact
 from packages.search.team.size_log import read_sizes, record_size
 from packages.search.team.tree_states import add_tests

@@ -12,7 +12,6 @@ from agent.budget.purse import Amount
 from agent.children.child import Child
 from agent.children.spec import ChildResult, ChildSpec
 from agent.events import Event
-from agent.model.fixed_reply import FixedReply
 from agent.session.log import read_events
 from agent.strategy.candidate import Candidate, create_verdict_event
 from agent.strategy.person.directions import word_guidance
@@ -23,6 +22,7 @@ from agent.strategy.sampling.stopping import explain_stop, read_outcome
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import Equip, StrategyTurn
 from agent.verify.verdict import Verdict
+from packages.search.fixed_reply import FixedReply
 from packages.search.team.tree_states import build_patch, commit_changes, merge_commits
 from packages.search.tree.earlier_states import REWIND, StateWatch, find_earlier_state, find_kept_patch
 from packages.search.tree.lost_kernel import word_lost_kernel

@@ -16,7 +16,6 @@ _MINE = compile_lazily(
     r"\buncommitted\b|\b(?:did i|i have|have i)\b|since the last commit|\bgit (?:status|diff)\b",
     re.IGNORECASE,
 )
-_WHO = compile_lazily(r"\b(?:who|when|blame)\b", re.IGNORECASE)
 MOST_COMMITS = 10
 MOST_DIFF = 60
 """Lines of a commit that are shown."""

@@ -15,7 +15,7 @@ from agent.model.wire_formats.anthropic_messages import AnthropicDialect
 from agent.model.wire_formats.chat_completions import ChatDialect
 from agent.model.wire_formats.openai_responses import ResponsesDialect
 from agent.model.wire_formats.refused_effort import choose_accepted_effort
-from agent.model.wire_formats.strict_schema import build_answer_schema
+from packages.search.answer_schema import build_answer_schema
 from packages.search.review.answers import Review
 from tests.support.asking import READ, answered, ask, deltas, user
 from tests.support.formats import KINDS, model

@@ -22,15 +22,14 @@ from agent.model.protocol import (
     ToolSpec,
     UserMessage,
 )
-from agent.model.renamed_tools import RenamedTools, ToolNames
 from agent.session.log import read_events
 from agent.session_settings import SessionSettings
 from agent.strategy.strategy_settings import StrategySettings
 from agent.turn.runtime import Runtime
 from packages.evaluation.mining.rename_tools import ARGUMENTS, NAMES, rename_tools
 from packages.evaluation.mining.vary_tasks import vary_tasks
+from packages.evaluation.runs.renamed_tools import RenamedTools, ToolNames, rename_task_tools
 from packages.evaluation.runs.run_plan import make_plan
-from packages.evaluation.runs.task_tools import rename_task_tools
 from packages.evaluation.runs.trial import run_trial
 from packages.evaluation.runs.variant import make_variant
 from packages.evaluation.tasks.suite_folder import load_suite
@@ -207,7 +206,7 @@ def test_agents_are_not_offered_and_a_switched_model_sees_the_same_names(
         rename_task_tools(runtime, tools)
         found.extend((runtime.settings.agents.delegate, runtime.apply_action_format(runtime.model)))
 
-    monkeypatch.setattr("packages.evaluation.runs.task_tools.rename_task_tools", keep)
+    monkeypatch.setattr("packages.evaluation.runs.renamed_tools.rename_task_tools", keep)
     task = make_task(tmp_path / "suite/add", tools={"edit": {"name": "amend"}})
     model = write_script(tmp_path / "a.json", [{"text": "Done."}])
     asyncio.run(run_trial(make_order(task, model, tmp_path)))

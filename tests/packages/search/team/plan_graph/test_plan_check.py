@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent.team.plan_graph.nodes import PlanNode
-from agent.team.plan_graph.plan_check import MOST_NODES, check_plan
+from packages.search.team.plan_graph.nodes import PlanNode
+from packages.search.team.plan_graph.plan_check import MOST_NODES, check_plan
 
 
 def node(name: str, *needs: str, **more: Any) -> PlanNode:

@@ -11,7 +11,7 @@ from itertools import combinations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from agent.team.plan_graph.nodes import PlanNode
+from packages.search.team.plan_graph.nodes import PlanNode
 from sandbox.lazy_dataclass import dataclass
 from tools.code.localization.commit_history import load_commits
 from tools.core.text import format_count

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
-from agent.team.plan_graph.nodes import NodeResult, PlanNode, PlanState
-from agent.team.plan_graph.plan_check import check_plan
+from packages.search.team.plan_graph.nodes import NodeResult, PlanNode, PlanState
+from packages.search.team.plan_graph.plan_check import check_plan
 
 Execute = Callable[[PlanNode, Mapping[str, NodeResult]], Awaitable[NodeResult]]
 """Does a node, given the results that it needs."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
 
-from agent.team.plan_graph.nodes import PlanNode
+from packages.search.team.plan_graph.nodes import PlanNode
 
 SAME = 0.8
 """Share of common words from which on two tasks are the same."""
@@ -65,22 +66,9 @@ def _check_whole(nodes: Sequence[PlanNode], requirements: Collection[str]) -> It
 
 
 def _find_cycle(nodes: Sequence[PlanNode]) -> list[str]:
-    needs = {node.id: list(node.needs) for node in nodes}
-    done: set[str] = set()
-    for start in needs:
-        path: list[str] = []
-        waiting = [(start, iter(needs[start]))]
-        path.append(start)
-        while waiting:
-            node, rest = waiting[-1]
-            following = next((each for each in rest if each in needs and each not in done), None)
-            if following is None:
-                done.add(node)
-                waiting.pop()
-                path.pop()
-            elif following in path:
-                return [*path[path.index(following) :], following]
-            else:
-                waiting.append((following, iter(needs[following])))
-                path.append(following)
+    """Return ids of which each needs the next, the first at the end again; [] if there are none."""
+    try:
+        TopologicalSorter({node.id: node.needs for node in nodes}).prepare()
+    except CycleError as error:
+        return list(reversed(error.args[1]))
     return []

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent.budget.cost_budget import forecast_cost
-from agent.model.fixed_reply import FixedReply
 from agent.model.protocol import Model, Usage
 from agent.model.scripted.scripted_model import ScriptedModel
+from packages.search.fixed_reply import FixedReply
 from tests.support.cli import script
 
 

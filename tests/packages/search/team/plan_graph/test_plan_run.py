@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from agent.team.plan_graph.nodes import NodeResult, PlanNode, PlanState
-from agent.team.plan_graph.plan_run import run_plan
-from agent.team.plan_graph.team_size import size_team
-from tests.agent.team.plan_graph.test_plan_check import node
+from packages.search.team.plan_graph.nodes import NodeResult, PlanNode, PlanState
+from packages.search.team.plan_graph.plan_run import run_plan
+from packages.search.team.plan_graph.team_size import size_team
+from tests.packages.search.team.plan_graph.test_plan_check import node
 
 
 class Work:
