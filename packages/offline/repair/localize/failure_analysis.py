@@ -50,9 +50,6 @@ def extract_hints(failing: Sequence[Test]) -> Hints:
         errors=frozenset(errors - unraised - {"AssertionError"}),
         texts=tuple(dict.fromkeys(pair for test in failing for pair in _iter_compared_texts(test))),
         missing_members=frozenset(lacking),
-        type_error_messages=tuple(
-            dict.fromkeys(test.message for test in failing if test.error == "TypeError")
-        ),
     )
 
 

@@ -1,7 +1,7 @@
 """Templates that borrow from elsewhere in the file (plastic surgery, Barr 2014).
 
-They use arguments of its other calls, names in its other conditions, functions that wrap values there, and
-modules of the standard library.
+They use arguments of its other calls, names in its other conditions, functions that wrap values there, methods
+called elsewhere in the project, and modules of the standard library.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from packages.offline.repair.templates.library_idioms import is_reference, list_conditions
-from packages.offline.repair.templates.support.precedence import COMPARISON, negate_condition
+from packages.offline.repair.templates.support.precedence import ATOM, COMPARISON, negate_condition
 from packages.offline.repair.templates.support.template_site import Change, Site, template
 
-MOST_KEYWORDS, MOST_CONDITIONS = 10, 30
+MOST_KEYWORDS, MOST_CONDITIONS, MOST_METHODS = 10, 30, 8
 
 
 @template(prior=0.6, precision=0.85)
@@ -23,7 +23,7 @@ def borrowed_argument(site: Site) -> Iterator[Change]:
     """Add a keyword argument that other calls of the same function have (plastic surgery; TBar FP10.4)."""
     for node in site.nodes:
         if isinstance(node, ast.Call):
-            name, given = _get_callee_name(node), {each.arg for each in node.keywords}
+            name, given = get_callee_name(node), {each.arg for each in node.keywords}
             every = [*map(site.get_text, node.args), *map(site.get_text, node.keywords)]
             for text, _ in site.source.keywords.get(name, Counter()).most_common(MOST_KEYWORDS):
                 if text.partition("=")[0] not in given and _is_visible(site, text.partition("=")[2]):
@@ -71,6 +71,31 @@ def wrapped_by_module(site: Site) -> Iterator[Change]:
                 yield site.replace_node(node, f"{name}({site.get_text(node)})")
 
 
+@template(prior=0.3, precision=0.75)
+def method_of_others(site: Site) -> Iterator[Change]:
+    """`x` → `x.method()`, often called so in the project (PraPR, method call insertion; plastic surgery)."""
+    usual = [
+        name for name, _ in site.project_sources.bare_calls.most_common(MOST_METHODS) if name != "append"
+    ]
+    own = [name for name, _ in site.source.bare_calls.most_common(MOST_METHODS)]
+    for node in site.nodes:
+        above = site.source.parents.get(node)
+        handed_on = isinstance(
+            above,
+            ast.Call
+            | ast.Assign
+            | ast.Return
+            | ast.keyword
+            | ast.Compare
+            | ast.comprehension
+            | ast.For
+            | ast.Tuple,
+        ) and node is not getattr(above, "func", 0)
+        if handed_on and (is_reference(node) or isinstance(node, ast.Call)):
+            for name in dict.fromkeys([*own, *usual]):
+                yield site.replace_node(node, f"{site.format_operand(node, ATOM)}.{name}()")
+
+
 @template(prior=4.0, precision=0.98)
 def missing_import(site: Site) -> Iterator[Change]:
     """Import a module of the standard library that is used and not imported (NameError)."""
@@ -90,7 +115,8 @@ def missing_import(site: Site) -> Iterator[Change]:
             )
 
 
-def _get_callee_name(node: ast.Call) -> str:
+def get_callee_name(node: ast.Call) -> str:
+    """Return the last name of the callee."""
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 

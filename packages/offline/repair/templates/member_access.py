@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import ast
-import io
-import tokenize
 from collections import Counter
 from collections.abc import Iterator
 
 from packages.offline.repair.templates.support.name_similarity import sort_by_similarity
 from packages.offline.repair.templates.support.source_tree import Function
 from packages.offline.repair.templates.support.template_site import Change, Site, template
-from sandbox.lazy_pattern import compile_lazily
 
 MOST_MEMBERS, MOST_CHAINS, MOST_DEFAULTS = 16, 20, 10
-_FIELD = compile_lazily(r"\{(\w+)[^{}]*\}")
 
 
 @template(prior=0.45, precision=0.85)
@@ -123,29 +119,6 @@ def default_given(site: Site) -> Iterator[Change]:
         for value in (*defaults, *site.variables[:MOST_DEFAULTS]):
             why = f"`{value}` is missing, for where there is nothing"
             yield Change(start=end, end=end, text=f", {value}", why=why)
-
-
-@template(prior=0.9, precision=0.9)
-def forgotten_format(site: Site) -> Iterator[Change]:
-    """Format a text with names in braces: `"{x}"` → `f"{x}"` (a typical error in Python)."""
-    for node in site.nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "{" in node.value:
-            named = _FIELD.findall(node.value)
-            text = site.get_text(node)
-            if named and all(site.is_known(name) for name in named) and text[:1] in "'\"":
-                yield site.replace_node(node, _add_format_prefixes(text), f"`{text[:40]}` is not formatted")
-
-
-def _add_format_prefixes(text: str) -> str:
-    """Add the prefix to each of several adjacent literals that contains a field."""
-    lines = text.split("\n")
-    # In brackets, for they may be on several lines; that shifts the columns of the first.
-    tokens = list(tokenize.generate_tokens(io.StringIO(f"({text})").readline))
-    for token in reversed([each for each in tokens if each.type == tokenize.STRING]):
-        row, column = token.start[0] - 1, token.start[1] - (token.start[0] == 1)
-        if _FIELD.search(token.string) and token.string[0] in "'\"":
-            lines[row] = f"{lines[row][:column]}f{lines[row][column:]}"
-    return "\n".join(lines)
 
 
 @template(prior=0.5, precision=0.8)

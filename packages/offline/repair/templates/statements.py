@@ -39,21 +39,6 @@ def missing_return(site: Site) -> Iterator[Change]:
             yield site.insert_after(f"return {name}", f"`{name}` is not returned at the end of the function")
 
 
-@template(prior=2.0)
-def comparison_for_assignment(site: Site) -> Iterator[Change]:
-    """Assign instead of an unused comparison: `x == 1` → `x = 1` (DebugBench's misused `==`)."""
-    statement = site.statement
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Compare):
-        compare = statement.value
-        if len(compare.ops) == 1 and isinstance(compare.ops[0], ast.Eq):
-            left, right = site.get_text(compare.left), site.get_text(compare.comparators[0])
-            for sign in ("=", "+=", "-="):
-                text = f"{left} {sign} {right}"
-                yield site.rewrite_statement(
-                    text, f"`{site.get_text(statement)}` compares and drops the result; `{text}` is meant"
-                )
-
-
 @template(prior=0.35)
 def moved_into_else(site: Site) -> Iterator[Change]:
     """Move a statement after an `if` into its other branch (TBar FP14)."""
@@ -160,22 +145,22 @@ def removed_statement(site: Site) -> Iterator[Change]:
         yield Change(start=start, end=end, text="", why=why)
 
 
-@template(prior=0.5)
-def moved_statement(site: Site) -> Iterator[Change]:
-    """Swap two neighbouring statements (TBar FP14)."""
+@template(prior=0.2, precision=0.5)
+def two_removed(site: Site) -> Iterator[Change]:
+    """Remove two consecutive statements (GenProg; Kali; several at once, so late)."""
     block = site.source.get_block(site.statement)
     place = block.index(site.statement)
-    if place + 1 >= len(block) or not site.is_alone_on_lines or isinstance(site.statement, Function):
+    if not site.is_alone_on_lines or place + 1 >= len(block) or len(block) == 2:
         return
     following = block[place + 1]
-    if Site(source=site.source, statement=following).is_alone_on_lines:
-        (start, middle), (other, end) = _get_line_span(site, site.statement), _get_line_span(site, following)
-        text = site.source.text
-        swapped = (
-            _end_with_newline(text[other:end]) + text[middle:other] + _end_with_newline(text[start:middle])
-        )
-        first, second = _get_first_line(site), text[other:end].strip().split("\n")[0]
-        yield Change(start=start, end=end, text=swapped, why=f"`{second}` should come before `{first}`")
+    if not Site(source=site.source, statement=following).is_alone_on_lines:
+        return
+    start = site.source.get_line_start(site.statement.lineno)
+    end = min(
+        site.source.get_line_start((following.end_lineno or following.lineno) + 1), len(site.source.text)
+    )
+    why = f"`{site.get_text(site.statement).splitlines()[0]}` and what follows it should not be there"
+    yield Change(start=start, end=end, text="", why=why)
 
 
 @template(prior=0.5)
@@ -215,15 +200,6 @@ def moved_out_of_block(site: Site) -> Iterator[Change]:
         yield Change(
             start=start, end=end, text=text, why=f"`{_get_first_line(site)}` belongs inside `{header}`"
         )
-
-
-@template(prior=0.4)
-def loop_exit(site: Site) -> Iterator[Change]:
-    """Exchange `break` and `continue`, or remove them (mutmut's keyword swap; cosmic-ray)."""
-    if isinstance(site.statement, ast.Break | ast.Continue):
-        old, new = ("break", "continue") if isinstance(site.statement, ast.Break) else ("continue", "break")
-        yield site.rewrite_statement(new, f"`{old}` should be `{new}`")
-        yield site.rewrite_statement("return", f"`{old}` should leave the function")
 
 
 @template(prior=0.5)
@@ -298,10 +274,6 @@ def _get_line_span(site: Site, statement: ast.stmt) -> tuple[int, int]:
     return source.get_line_start(get_first_line(statement)), min(
         source.get_line_start(statement.end_lineno + 1), len(source.text)
     )
-
-
-def _end_with_newline(lines: str) -> str:
-    return lines if lines.endswith("\n") else lines + "\n"
 
 
 def _shift_indentation(lines: str, margin: str, old_margin: str) -> str:

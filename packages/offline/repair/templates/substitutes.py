@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from packages.offline.repair.templates.borrowed_code import get_callee_name
 from packages.offline.repair.templates.library_idioms import is_reference
-from packages.offline.repair.templates.method_calls import get_callee_name
 from packages.offline.repair.templates.support.precedence import ATOM
 from packages.offline.repair.templates.support.template_site import Change, Site, template
 

@@ -40,7 +40,6 @@ class Hints:
 
     texts: pairs of differing compared texts, actual and expected, in either order
     missing_members: (type, attribute) of AttributeErrors: the attribute that an object of that type lacks
-    type_error_messages: messages of TypeErrors
     test_words: words of the failing tests (`word_relevance.collect_test_words`)
     """
 
@@ -50,7 +49,6 @@ class Hints:
     errors: frozenset[str] = frozenset()
     texts: tuple[tuple[str, str], ...] = ()
     missing_members: frozenset[tuple[str, str]] = frozenset()
-    type_error_messages: tuple[str, ...] = ()
     test_words: frozenset[str] = frozenset()
 
     def may_be_none(self, attribute: str) -> bool:
