@@ -10,18 +10,7 @@ from typing import Annotated
 import typer
 
 from cli.commands.group import CommandGroup
-from cli.commands.options import (
-    ApiBase,
-    Folder,
-    Mode,
-    Model,
-    NoCommit,
-    Output,
-    OutputOption,
-    Sandbox,
-    Tests,
-    collect_flags,
-)
+from cli.commands.options import Flags, Folder, NoCommit, Output, OutputOption, takes_flags
 from cli.main_guard import run_guarded
 from cli.shell_completion import COMPLETING
 from patchwright.version import VERSION
@@ -38,17 +27,15 @@ app = typer.Typer(
 
 
 @app.callback(invoke_without_command=True)
+@takes_flags
 def root(
+    *,
     context: typer.Context,
     folder: Folder = Path("."),
     prompt: Annotated[
         str | None, typer.Option("-p", "--prompt", metavar="PROMPT", help="Run one prompt, as `run` does.")
     ] = None,
-    model: Model = None,
-    api_base: ApiBase = None,
-    mode: Mode = None,
-    sandbox: Sandbox = None,
-    tests: Tests = None,
+    flags: Annotated[Flags, "model api_base mode sandbox test_command"],
     no_commit: NoCommit = False,
     output: OutputOption = Output.text,
     plain: Annotated[
@@ -66,7 +53,6 @@ def root(
     if context.invoked_subcommand is not None:
         _refuse_misplaced_option(context)
         return
-    flags = collect_flags(model=model, api_base=api_base, mode=mode, sandbox=sandbox, test_command=tests)
     if prompt is not None or not sys.stdin.isatty():
         from cli.commands.run.one_shot import run_one_shot
 

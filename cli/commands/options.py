@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -138,6 +141,53 @@ FailingTests = Annotated[
     list[str] | None,
     typer.Option("--tests", metavar="TEST", help="Failing test id, file or folder, or `all`; repeatable."),
 ]
+
+Flags = Mapping[str, Any]
+"""Values of options as a settings layer: those that were given, by name in `FLAGS`."""
+
+FLAGS: Mapping[str, Any] = {
+    "model": Model,
+    "api_base": ApiBase,
+    "mode": Mode,
+    "sandbox": Sandbox,
+    "test_command": Tests,
+    "actions": Actions,
+    "lead": Lead,
+    "max_steps": MaxSteps,
+    "max_cost": MaxCost,
+    "max_time": MaxTime,
+    "max_tokens": MaxTokens,
+}
+"""Options of sessions, by the name of the flag in a settings layer."""
+
+
+def takes_flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with the options that the annotations of its parameters of type `Flags` name.
+
+    `flags: Annotated[Flags, "model mode"]` stands for `--model` and `--mode`, at its place in the help.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    groups: dict[str, list[str]] = {}
+    parameters: list[inspect.Parameter] = []
+    for each in signature.parameters.values():
+        names = getattr(each.annotation, "__metadata__", (None,))[0]
+        if not isinstance(names, str):
+            parameters.append(each)
+            continue
+        groups[each.name] = names.split()
+        parameters += [
+            each.replace(name=name, annotation=FLAGS[name], default=None) for name in groups[each.name]
+        ]
+
+    @functools.wraps(command)
+    def take(**given: Any) -> None:
+        for group, names in groups.items():
+            given[group] = collect_flags(**{name: given.pop(name) for name in names})
+        command(**given)
+
+    take.__annotations__ = {each.name: each.annotation for each in parameters}
+    take.__dict__["__signature__"] = signature.replace(parameters=parameters)
+    return take
 
 
 def collect_flags(**values: object) -> dict[str, object]:

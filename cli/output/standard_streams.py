@@ -38,6 +38,15 @@ def write_line(line: bytes) -> None:
         silence_stream(sys.stdout)
 
 
+def print_json(value: object) -> None:
+    """Print a value as one line of JSON that is safe to display. Raises TypeError for what JSON cannot hold."""
+    import json
+
+    from sandbox.sanitize import sanitize_json
+
+    print(sanitize_json(json.dumps(value, ensure_ascii=False)))
+
+
 def write_error(text: str) -> None:
     """Write to standard error; on failure, silence it."""
     try:

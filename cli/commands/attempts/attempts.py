@@ -13,7 +13,8 @@ from typer.core import TyperGroup
 from agent.app_dirs import Home
 from agent.exit_codes import Exit
 from cli.commands.options import Folder, NoCommit, Tests
-from sandbox.sanitize import sanitize_json, sanitize_text
+from cli.output.standard_streams import print_json
+from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
     from cli.commands.attempts.session_attempts import SessionAttempts
@@ -148,10 +149,8 @@ def list_attempts(folder: Path, session: str, *, as_json: bool) -> int:
     found = _load(folder, session)
     rows = list_rows(found.tree, found.folder.parent, is_open=found.is_open)
     if as_json:
-        import json
-
         content = build_json(found.folder.name, found.tree, rows)
-        print(sanitize_json(json.dumps(content, ensure_ascii=False)))
+        print_json(content)
         return int(Exit.DONE)
     terminal = Terminal.from_stream(sys.stdout)
     task = " ".join(found.tree.prompt.split())

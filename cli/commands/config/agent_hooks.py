@@ -13,6 +13,7 @@ from agent.app_dirs import Home
 from agent.exit_codes import Exit
 from agent.workspace_root import find_workspace_root
 from cli.commands.options import Folder
+from cli.output.standard_streams import print_json
 from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text
 
@@ -67,7 +68,7 @@ def list_hooks(folder: Path, *, as_json: bool) -> int:
     root, _ = find_workspace_root(folder, need_git=False)
     catalog = load_hooks(Home.from_environment(), root)
     if as_json:
-        _print_json([_describe(each) for each in catalog.hooks])
+        print_json([_describe(each) for each in catalog.hooks])
         return int(Exit.DONE)
     for each in catalog.hooks:
         print(sanitize_text(f"{each.label}: {each.shown}  ({each.source})").replace("\n", " "))
@@ -116,7 +117,7 @@ async def _try_hooks(folder: Path, event: str, tool: str, given: Mapping[str, An
     finally:
         await runtime.close()
     if as_json:
-        _print_json([{**_describe(hook), **_describe_answer(answer)} for hook, answer in answers])
+        print_json([{**_describe(hook), **_describe_answer(answer)} for hook, answer in answers])
     else:
         for line in catalog.notices:
             print(sanitize_text(f"patchwright: {line}"), file=sys.stderr)
@@ -152,9 +153,3 @@ def _describe_answer(answer: HookAnswer) -> dict[str, Any]:
         "message": answer.message,
         "failed": answer.problem,
     }
-
-
-def _print_json(value: object) -> None:
-    import json
-
-    print(json.dumps(value, ensure_ascii=False))

@@ -12,6 +12,7 @@ from agent.app_dirs import Home
 from agent.exit_codes import Exit
 from agent.workspace_root import find_workspace_root
 from cli.commands.options import Folder
+from cli.output.standard_streams import print_json
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def list_agents(folder: Path, *, as_json: bool) -> int:
     """Print a line for each agent. Returns the exit code."""
     catalog = _load(folder)
     if as_json:
-        _print_json([_describe(each) for each in catalog.agents.values()])
+        print_json([_describe(each) for each in catalog.agents.values()])
         return int(Exit.DONE)
     from cli.output.tables import Column, print_table
 
@@ -101,7 +102,7 @@ def show_agent(folder: Path, name: str, *, as_json: bool) -> int:
         raise UserError(Fault.USAGE, f"no agent {name!r}", f"Agents: {', '.join(catalog.agents)}.")
     described = _describe(agent)
     if as_json:
-        _print_json(described)
+        print_json(described)
         return int(Exit.DONE)
     instructions = described.pop("instructions")
     for key, value in described.items():
@@ -131,7 +132,7 @@ def check_agents(folder: Path, *, as_json: bool) -> int:
     root, _ = find_workspace_root(folder, need_git=False)
     catalog = check_agent_files(Home.from_environment(), root)
     if as_json:
-        _print_json({"agents": list(catalog.agents), "bad": catalog.bad, "notices": catalog.notices})
+        print_json({"agents": list(catalog.agents), "bad": catalog.bad, "notices": catalog.notices})
     else:
         for line in catalog.notices:
             print(sanitize_text(line))
@@ -170,9 +171,3 @@ def _describe(agent: AgentDefinition) -> dict[str, Any]:
 def _print_notices(catalog: AgentCatalog) -> None:
     for line in catalog.notices:
         print(sanitize_text(f"patchwright: {line}"), file=sys.stderr)
-
-
-def _print_json(value: object) -> None:
-    import json
-
-    print(json.dumps(value, ensure_ascii=False))

@@ -11,6 +11,7 @@ import typer
 from agent.app_dirs import Home
 from agent.exit_codes import Exit
 from cli.output.lines.plugin_lines import format_parts, format_plugin, format_version
+from cli.output.standard_streams import print_json
 from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_for_approval
 
@@ -121,7 +122,7 @@ def list_plugins(*, as_json: bool) -> int:
 
     found = list_plugins(Home.from_environment())
     if as_json:
-        _print_json([_describe_plugin(each) for each in found])
+        print_json([_describe_plugin(each) for each in found])
         return int(Exit.DONE)
     _print_lines(format_plugin(each) for each in found)
     if not found:
@@ -137,7 +138,7 @@ def show_plugin(name: str, *, as_json: bool) -> int:
     contents = read_parts(found)
     if as_json:
         parts = [_describe_part(each) for each in contents.parts]
-        _print_json({**_describe_plugin(found), "parts": parts, "not_used": list(contents.left)})
+        print_json({**_describe_plugin(found), "parts": parts, "not_used": list(contents.left)})
     else:
         _print_lines([format_plugin(found), *format_parts(contents.parts)])
         _print_lines(f"not used: {each}" for each in contents.left)
@@ -254,9 +255,3 @@ def _print_lines(lines: Iterable[str]) -> None:
         shown = sanitize_for_approval(line.encode("utf-8", "replace").decode()).replace("\n", "\\n")
         sys.stdout.write(f"{shown}\n")
     sys.stdout.flush()
-
-
-def _print_json(value: object) -> None:
-    import json
-
-    print(json.dumps(value, ensure_ascii=False))

@@ -14,6 +14,7 @@ from agent.app_dirs import Home
 from agent.exit_codes import Exit
 from agent.workspace_root import find_workspace_root
 from cli.commands.options import Folder
+from cli.output.standard_streams import print_json
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def list_rules(folder: Path, *, as_json: bool) -> int:
     """Print each rule. Returns the exit code. Raises UserError if one is wrong, or if two contradict each other."""
     found, _ = _load_rules(folder)
     if as_json:
-        _print_json([_describe_rule(rule) for rule in found])
+        print_json([_describe_rule(rule) for rule in found])
     elif not found:
         print("no rules (how to write some: docs/rules.md)")
     for rule in () if as_json else found:
@@ -77,7 +78,7 @@ def check_rules_here(folder: Path, session: str | None, *, as_json: bool) -> int
     found = _check_session(root, session, rules) if session else []
     blocked = [each for each in found if each.is_blocked]
     if as_json:
-        _print_json({"rules": len(rules), "session": session, "findings": [asdict(each) for each in found]})
+        print_json({"rules": len(rules), "session": session, "findings": [asdict(each) for each in found]})
     elif session:
         for each in found:
             print(sanitize_text(f"{each.event}  {each.action}  {each.rule} ({each.level}): {each.reason}"))
@@ -131,9 +132,3 @@ def _describe_rule(rule: UserRule) -> dict[str, Any]:
         "message": rule.message,
         "source": rule.source.strip("'\""),
     }
-
-
-def _print_json(value: object) -> None:
-    import json
-
-    print(json.dumps(value, ensure_ascii=False))

@@ -12,6 +12,7 @@ from agent.app_dirs import Home
 from agent.exit_codes import Exit
 from agent.workspace_root import find_workspace_root
 from cli.commands.options import Folder
+from cli.output.standard_streams import print_json
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def list_skills(folder: Path, *, as_json: bool) -> int:
     """Print a line for each skill. Returns the exit code."""
     catalog = _load(folder)
     if as_json:
-        _print_json([_describe(each) for each in catalog.skills.values()])
+        print_json([_describe(each) for each in catalog.skills.values()])
         return int(Exit.DONE)
     width = max(map(len, catalog.skills), default=0)
     for each in catalog.skills.values():
@@ -120,7 +121,7 @@ def show_skill(folder: Path, name: str, *, as_json: bool) -> int:
         _print_notices(catalog)
         raise UserError(Fault.USAGE, f"no skill {name!r}", f"Skills: {', '.join(catalog.skills) or 'none'}.")
     if as_json:
-        _print_json(_describe(found))
+        print_json(_describe(found))
     else:
         _print_skill(found)
         print()
@@ -170,7 +171,7 @@ def check_skills(folder: Path, source: Path | None, *, strict: bool, as_json: bo
         root, _ = find_workspace_root(folder, need_git=False)
         catalog = skill_catalog.check_skills(Home.from_environment(), root)
     if as_json:
-        _print_json({"skills": list(catalog.skills), "bad": catalog.bad, "deviations": catalog.deviations})
+        print_json({"skills": list(catalog.skills), "bad": catalog.bad, "deviations": catalog.deviations})
     else:
         for line in (*catalog.notices, *catalog.deviations):
             print(sanitize_text(line))
@@ -212,9 +213,3 @@ def _print_skill(found: Skill) -> None:
 def _print_notices(catalog: SkillCatalog) -> None:
     for line in catalog.notices:
         print(sanitize_text(f"patchwright: {line}"), file=sys.stderr)
-
-
-def _print_json(value: object) -> None:
-    import json
-
-    print(json.dumps(value, ensure_ascii=False))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.commands.options import Folder
+from cli.output.standard_streams import print_json
 
 if TYPE_CHECKING:
     from cli.detached.run_state import RunState
@@ -34,16 +35,15 @@ def list_runs(folder: Path, *, all_projects: bool, ended: bool, as_json: bool) -
     from agent.app_dirs import Home
     from agent.workspace_root import find_workspace_root
     from cli.detached.run_state import load_run_states
-    from sandbox.sanitize import sanitize_json, sanitize_text
+    from sandbox.sanitize import sanitize_text
 
     root = None if all_projects else find_workspace_root(folder, need_git=False)[0]
     found = load_run_states(Home.from_environment(), root, ended=ended)
     if as_json:
-        import json
         from dataclasses import asdict
 
         for each in found:
-            print(sanitize_json(json.dumps({**asdict(each), "path": str(each.path)}, ensure_ascii=False)))
+            print_json({**asdict(each), "path": str(each.path)})
         return 0
     if not found:
         print(

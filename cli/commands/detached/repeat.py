@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.commands.options import (
-    Folder,
-    MaxSteps,
-    MaxTime,
-    Mode,
-    Model,
-    NoCommit,
-    Sandbox,
-    Tests,
-)
+from cli.commands.options import Flags, Folder, NoCommit, takes_flags
 from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
@@ -51,39 +42,30 @@ def add(app: typer.Typer) -> None:
     app.command()(watch)
 
 
+@takes_flags
 def loop(
+    *,
     prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="The task, or `/command`.")],
     every: Annotated[str, typer.Option("--every", metavar="TIME", help="Interval: 90s, 10m, 2h, 1d.")],
     overlap: Overlap = OverlapOption.skip,
     max_runs: MaxRuns = None,
     max_cost: MaxCostOfAll = None,
     folder: Folder = Path("."),
-    model: Model = None,
-    mode: Mode = None,
-    sandbox: Sandbox = None,
-    tests: Tests = None,
+    flags: Annotated[Flags, "model mode sandbox test_command"],
     no_commit: NoCommit = False,
-    max_steps: MaxSteps = None,
-    max_time: MaxTime = None,
+    limits: Annotated[Flags, "max_steps max_time"],
 ) -> None:
     """Run a task at intervals, each time as a background run."""
     from cli.detached.run_series import Clock
 
-    options = _collect_options(
-        folder,
-        no_commit,
-        model=model,
-        mode=mode,
-        sandbox=sandbox,
-        tests=tests,
-        max_steps=max_steps,
-        max_time=max_time,
-    )
+    options = _collect_options(folder, no_commit, {**flags, **limits})
     clock = Clock(every=read_duration(every))
     raise typer.Exit(_run(options, prompt, clock, overlap, max_runs, max_cost))
 
 
+@takes_flags
 def watch(
+    *,
     words: Annotated[
         list[str], typer.Argument(metavar="PATH... -- PROMPT", help="Files and folders, and the task.")
     ],
@@ -91,13 +73,9 @@ def watch(
     max_runs: MaxRuns = None,
     max_cost: MaxCostOfAll = None,
     folder: Folder = Path("."),
-    model: Model = None,
-    mode: Mode = None,
-    sandbox: Sandbox = None,
-    tests: Tests = None,
+    flags: Annotated[Flags, "model mode sandbox test_command"],
     no_commit: NoCommit = False,
-    max_steps: MaxSteps = None,
-    max_time: MaxTime = None,
+    limits: Annotated[Flags, "max_steps max_time"],
 ) -> None:
     """Run a task whenever files change.
 
@@ -118,16 +96,7 @@ def watch(
     for path, name in zip(paths, names, strict=True):
         if not path.exists() or not path.is_relative_to(root):
             raise UserError(Fault.USAGE, f"{name!r} is no path in {str(root)!r}")
-    options = _collect_options(
-        folder,
-        no_commit,
-        model=model,
-        mode=mode,
-        sandbox=sandbox,
-        tests=tests,
-        max_steps=max_steps,
-        max_time=max_time,
-    )
+    options = _collect_options(folder, no_commit, {**flags, **limits})
     trigger = FileWatch(root=root, paths=paths)
     if is_git:
         from tools.git.git_process import Git
@@ -150,13 +119,11 @@ def read_duration(text: str) -> float:
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
-def _collect_options(folder: Path, no_commit: bool, **given: object) -> list[str]:
+def _collect_options(folder: Path, no_commit: bool, flags: Flags) -> list[str]:
     """Return the options for each run; the folder is named in full."""
     options = ["-C", str(folder.resolve()), *(["--no-commit"] if no_commit else [])]
-    for name, value in given.items():
-        if value is not None:
-            text = value.value if isinstance(value, StrEnum) else str(value)
-            options += [f"--{name.replace('_', '-')}", text]
+    for name, value in flags.items():
+        options += ["--tests" if name == "test_command" else f"--{name.replace('_', '-')}", str(value)]
     return options
 
 

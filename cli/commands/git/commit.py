@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.exit_codes import Exit
-from cli.commands.options import ApiBase, Folder, Model, collect_flags
+from cli.commands.options import Flags, Folder, takes_flags
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
@@ -23,19 +23,18 @@ def add(app: typer.Typer) -> None:
     app.command()(commit)
 
 
+@takes_flags
 def commit(
+    *,
     folder: Folder = Path("."),
-    model: Model = None,
-    api_base: ApiBase = None,
+    flags: Annotated[Flags, "model api_base"],
     show: Annotated[bool, typer.Option("--print", help="Print the message, commit nothing.")] = False,
     edit: Annotated[
         bool, typer.Option("--edit", "-e", help="Open the message in your editor first.")
     ] = False,
 ) -> None:
     """Commit staged changes, with a message in the log's style."""
-    raise typer.Exit(
-        commit_staged(folder, collect_flags(model=model, api_base=api_base), show=show, edit=edit)
-    )
+    raise typer.Exit(commit_staged(folder, flags, show=show, edit=edit))
 
 
 def commit_staged(folder: Path, flags: Mapping[str, Any], *, show: bool, edit: bool) -> int:

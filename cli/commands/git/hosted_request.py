@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.exit_codes import Exit
-from cli.commands.options import ApiBase, Folder, Model, Tests, collect_flags
+from cli.commands.options import Flags, Folder, takes_flags
+from cli.output.standard_streams import print_json
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
-from sandbox.sanitize import sanitize_json, sanitize_text
+from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
     from cli.hosting.host import Host, PullRequest, ReviewComment
@@ -39,46 +40,40 @@ def add(group: typer.Typer) -> None:
         group.command(command.__name__.rstrip("_"))(command)
 
 
+@takes_flags
 def open_(
+    *,
     folder: Folder = Path("."),
     base: Base = "",
     remote: Remote = "origin",
     text: Text = None,
     draft: Annotated[bool, typer.Option("--draft", help="Not ready for review yet.")] = False,
     yes: Yes = False,
-    model: Model = None,
-    api_base: ApiBase = None,
+    flags: Annotated[Flags, "model api_base"],
 ) -> None:
     """Open a pull request for this branch, which has to be pushed.
 
     Its text is shown first.
     """
-    raise typer.Exit(
-        _open_request(
-            folder, collect_flags(model=model, api_base=api_base), base, remote, text, is_draft=draft, yes=yes
-        )
-    )
+    raise typer.Exit(_open_request(folder, flags, base, remote, text, is_draft=draft, yes=yes))
 
 
+@takes_flags
 def update(
+    *,
     number: Number = None,
     folder: Folder = Path("."),
     base: Base = "",
     remote: Remote = "origin",
     text: Text = None,
     yes: Yes = False,
-    model: Model = None,
-    api_base: ApiBase = None,
+    flags: Annotated[Flags, "model api_base"],
 ) -> None:
     """Replace title and description of a pull request.
 
     They are shown first.
     """
-    raise typer.Exit(
-        _update_request(
-            folder, collect_flags(model=model, api_base=api_base), number, base, remote, text, yes=yes
-        )
-    )
+    raise typer.Exit(_update_request(folder, flags, number, base, remote, text, yes=yes))
 
 
 def reviews(
@@ -91,20 +86,19 @@ def reviews(
     raise typer.Exit(_list_reviews(folder, number, remote, as_json=as_json))
 
 
+@takes_flags
 def answer(
+    *,
     number: Number = None,
     folder: Folder = Path("."),
     remote: Remote = "origin",
     yes: Yes = False,
-    model: Model = None,
-    api_base: ApiBase = None,
-    tests: Tests = None,
+    flags: Annotated[Flags, "model api_base test_command"],
 ) -> None:
     """Work on the comments of reviews, and post the summary.
 
     It works as `run` does. The summary is shown first.
     """
-    flags = collect_flags(model=model, api_base=api_base, test_command=tests)
     raise typer.Exit(_answer_reviews(folder, flags, number, remote, yes=yes))
 
 
@@ -207,11 +201,10 @@ def _list_reviews(folder: Path, number: int | None, remote: str, *, as_json: boo
     at = _find_repository(folder, remote)
     comments = at.host.list_review_comments(at.find_request(number).number)
     if as_json:
-        import json
         from dataclasses import asdict
 
         for each in comments:
-            print(sanitize_json(json.dumps(asdict(each), ensure_ascii=False)))
+            print_json(asdict(each))
         return int(Exit.DONE)
     print(sanitize_text(_format_comments(list(comments)) or "no open comments"))
     return int(Exit.DONE)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from agent.exit_codes import Exit
-from cli.commands.options import ApiBase, Folder, Model, collect_flags
+from cli.commands.options import Flags, Folder, takes_flags
 from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text
 
@@ -24,22 +24,21 @@ def add(app: typer.Typer) -> None:
     app.add_typer(group, name="pr")
 
 
+@takes_flags
 def pr(
+    *,
     context: typer.Context,
     folder: Folder = Path("."),
     base: Annotated[str, typer.Option("--base", metavar="REF", help="Target branch.")] = "",
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Output file; in git's folder if not given.")
     ] = None,
-    model: Model = None,
-    api_base: ApiBase = None,
+    flags: Annotated[Flags, "model api_base"],
 ) -> None:
     """Draft a pull request into a file; also open, update, answer."""
     if context.invoked_subcommand is not None:
         return
-    raise typer.Exit(
-        draft_pull_request(folder, collect_flags(model=model, api_base=api_base), base=base, out=out)
-    )
+    raise typer.Exit(draft_pull_request(folder, flags, base=base, out=out))
 
 
 def draft_pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out: Path | None) -> int:

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from agent.exit_codes import Exit
-from cli.commands.options import ApiBase, Folder, Model, collect_flags
-from sandbox.sanitize import sanitize_json
+from cli.commands.options import Flags, Folder, takes_flags
+from cli.output.standard_streams import print_json
 
 Form = Literal["text", "json", "sarif"]
 """Formats of a review."""
@@ -22,13 +22,14 @@ def add(app: typer.Typer) -> None:
     app.command()(review)
 
 
+@takes_flags
 def review(
+    *,
     target: Annotated[str, typer.Argument(metavar="[COMMIT]", help="A commit to review.")] = "",
     folder: Folder = Path("."),
     base: Annotated[str, typer.Option("--base", metavar="REF", help="This branch's changes since REF.")] = "",
     staged: Annotated[bool, typer.Option("--staged", help="The staged changes.")] = False,
-    model: Model = None,
-    api_base: ApiBase = None,
+    flags: Annotated[Flags, "model api_base"],
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
     as_sarif: Annotated[bool, typer.Option("--sarif", help="As SARIF 2.1.0, for code hosts.")] = False,
 ) -> None:
@@ -36,7 +37,6 @@ def review(
 
     Checks without a model, and a model's opinion if one is set up.
     """
-    flags = collect_flags(model=model, api_base=api_base)
     if as_json and as_sarif:
         raise typer.BadParameter("give --json or --sarif")
     form: Form = "json" if as_json else "sarif" if as_sarif else "text"
@@ -48,8 +48,6 @@ def print_review(
 ) -> int:
     """Print a review of a commit, of a branch's changes since `base`, of the staged changes or (by default) of all
     uncommitted changes. Exit code 1 if a check found an error; a model's opinion does not affect it."""
-    import json
-
     from cli.commands.git.change_review import review_change
 
     found = review_change(folder, flags, target, base=base, cached=cached)
@@ -60,11 +58,11 @@ def print_review(
         from cli.output.formats.sarif import build_sarif
 
         told = {"summary": found.summary, "review": found.opinion}
-        print(sanitize_json(json.dumps(build_sarif(found.findings, told), ensure_ascii=False)))
+        print_json(build_sarif(found.findings, told))
     elif form == "json":
         findings = [{key: getattr(each, key) for key in each.__dataclass_fields__} for each in found.findings]
         report = {"summary": found.summary, "findings": findings, "review": found.opinion}
-        print(sanitize_json(json.dumps(report, ensure_ascii=False)))
+        print_json(report)
     else:
         print(found.format_text())
     return int(Exit.TESTS_FAIL if any(each.severity == "error" for each in found.findings) else Exit.DONE)

@@ -8,20 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.commands.options import (
-    Actions,
-    ApiBase,
-    Folder,
-    MaxCost,
-    MaxSteps,
-    MaxTime,
-    MaxTokens,
-    Model,
-    NoCommit,
-    Sandbox,
-    Tests,
-    collect_flags,
-)
+from cli.commands.options import Flags, Folder, NoCommit, takes_flags
 
 if TYPE_CHECKING:
     from cli.protocols.mcp_server.served_repository import ServedRepository
@@ -35,7 +22,9 @@ def add_to(group: typer.Typer) -> None:
     group.command()(serve)
 
 
+@takes_flags
 def serve(
+    *,
     folder: Folder = Path("."),
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Offer only tools that read and run nothing.")
@@ -50,38 +39,20 @@ def serve(
         Path | None,
         typer.Option("--token-file", metavar="FILE", help="The token for --http; made if it does not exist."),
     ] = None,
-    model: Model = None,
-    api_base: ApiBase = None,
-    sandbox: Sandbox = None,
-    tests: Tests = None,
+    flags: Annotated[Flags, "model api_base sandbox test_command"],
     no_commit: NoCommit = False,
-    actions: Actions = None,
-    max_steps: MaxSteps = None,
-    max_cost: MaxCost = None,
-    max_time: MaxTime = None,
-    max_tokens: MaxTokens = None,
+    limits: Annotated[Flags, "actions max_steps max_cost max_time max_tokens"],
 ) -> None:
     """Serve this repository's tools to other agents by the Model Context Protocol (MCP).
 
     Its code map, tests, offline repair, patches, reviews, and whole runs with approvals.
     """
-    flags = collect_flags(
-        model=model,
-        api_base=api_base,
-        sandbox=sandbox,
-        test_command=tests,
-        actions=actions,
-        max_steps=max_steps,
-        max_cost=max_cost,
-        max_time=max_time,
-        max_tokens=max_tokens,
-    )
     if not http and (port or token_file is not None):
         raise typer.BadParameter("--port and --token-file need --http")
     raise typer.Exit(
         serve_repository(
             folder,
-            flags,
+            {**flags, **limits},
             reads_only=read_only,
             commit=not no_commit,
             port=port if http else None,

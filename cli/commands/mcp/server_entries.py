@@ -13,6 +13,7 @@ from agent.app_dirs import Home
 from agent.exit_codes import Exit
 from agent.workspace_root import find_workspace_root
 from cli.commands.mcp.named_servers import NamedServer, find_servers
+from cli.output.standard_streams import print_json
 from cli.settings.setting_sources import (
     store_project_setting,
     store_setting,
@@ -21,7 +22,7 @@ from cli.settings.setting_sources import (
 )
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_pattern import compile_lazily
-from sandbox.sanitize import sanitize_json, sanitize_text
+from sandbox.sanitize import sanitize_text
 from tools.mcp.oauth.token_store import TokenStore
 
 _VARIABLE = compile_lazily(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -57,9 +58,7 @@ def list_servers(folder: Path, *, as_json: bool) -> int:
     found = find_servers(home, root)
     rows = [_describe_server(home, each) for each in found.servers]
     if as_json:
-        import json
-
-        print(sanitize_json(json.dumps(rows, ensure_ascii=False)))
+        print_json(rows)
     else:
         _print_rows(rows)
         if not rows:

@@ -14,10 +14,11 @@ from agent.exit_codes import Exit
 from agent.session_settings import SessionSettings
 from agent.workspace_root import find_workspace_root
 from cli.commands.mcp.named_servers import NamedServer, find_servers
+from cli.output.standard_streams import print_json
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
 from sandbox.process.bounded_end import run_loop
-from sandbox.sanitize import sanitize_json, sanitize_text
+from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
     from tools.core.workspace import Workspace
@@ -51,9 +52,7 @@ def try_server(folder: Path, name: str, flags: Mapping[str, object], *, as_json:
     # The reason names the command where the server, or the one that gives its tokens, wants a sign-in.
     needs_sign_in = f"patchwright mcp login {name}" in trial.reason
     if as_json:
-        import json
-
-        print(sanitize_json(json.dumps(asdict(trial), ensure_ascii=False)))
+        print_json(asdict(trial))
         return int(
             Exit.CREDENTIALS if needs_sign_in else Exit.MODEL_UNREACHABLE if trial.reason else Exit.DONE
         )

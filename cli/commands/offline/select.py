@@ -13,9 +13,10 @@ from agent.app_dirs import Home
 from agent.exit_codes import Exit
 from agent.workspace_root import find_workspace_root
 from cli.commands.options import ApiBase, Folder, Model, Tests, collect_flags
+from cli.output.standard_streams import print_json
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
-from sandbox.sanitize import sanitize_json, sanitize_text
+from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
     from agent.session_settings import SessionSettings
@@ -99,9 +100,7 @@ def print_selection(folder: Path, request: _Request, flags: Mapping[str, Any], *
 
     found = run_loop(_select(root, request, texts, flags))
     if as_json:
-        import json
-
-        print(sanitize_json(json.dumps(_build_data(request, found), ensure_ascii=False)))
+        print_json(_build_data(request, found))
     else:
         print(sanitize_text("\n".join(_format_selection(request, found))))
     if found.choice.abstained:

@@ -4,25 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from cli.commands.options import (
-    Actions,
-    ApiBase,
-    Folder,
-    MaxCost,
-    MaxSteps,
-    MaxTime,
-    MaxTokens,
-    Mode,
-    Model,
-    NoCommit,
-    Sandbox,
-    Tests,
-    collect_flags,
-)
+from cli.commands.options import Flags, Folder, NoCommit, takes_flags
 
 THREADS = 64
 """Threads for files and snapshots: sessions that wait for a lock must not keep others from releasing it."""
@@ -33,38 +19,20 @@ def add(app: typer.Typer) -> None:
     app.command()(acp)
 
 
+@takes_flags
 def acp(
+    *,
     folder: Folder = Path("."),
-    model: Model = None,
-    api_base: ApiBase = None,
-    mode: Mode = None,
-    sandbox: Sandbox = None,
-    tests: Tests = None,
+    flags: Annotated[Flags, "model api_base mode sandbox test_command"],
     no_commit: NoCommit = False,
-    actions: Actions = None,
-    max_steps: MaxSteps = None,
-    max_cost: MaxCost = None,
-    max_time: MaxTime = None,
-    max_tokens: MaxTokens = None,
+    limits: Annotated[Flags, "actions max_steps max_cost max_time max_tokens"],
 ) -> None:
     """Serve an editor by the Agent Client Protocol (ACP).
 
     Messages come and go on standard input and output. The editor names the folder of each session;
     -C is only where the program starts.
     """
-    flags = collect_flags(
-        model=model,
-        api_base=api_base,
-        mode=mode,
-        sandbox=sandbox,
-        test_command=tests,
-        actions=actions,
-        max_steps=max_steps,
-        max_cost=max_cost,
-        max_time=max_time,
-        max_tokens=max_tokens,
-    )
-    raise typer.Exit(serve_client(folder, flags, commit=not no_commit))
+    raise typer.Exit(serve_client(folder, {**flags, **limits}, commit=not no_commit))
 
 
 def serve_client(folder: Path, flags: Mapping[str, Any], *, commit: bool) -> int:

@@ -11,18 +11,7 @@ import typer
 
 from agent.app_dirs import Home
 from agent.workspace_root import find_workspace_root
-from cli.commands.options import (
-    ApiBase,
-    Folder,
-    Mode,
-    Model,
-    NoCommit,
-    Output,
-    OutputOption,
-    Sandbox,
-    Tests,
-    collect_flags,
-)
+from cli.commands.options import Flags, Folder, NoCommit, Output, OutputOption, takes_flags
 from cli.commands.run.run_options import Background, DetachedReport
 from sandbox.errors import Fault, UserError
 
@@ -35,7 +24,9 @@ def add(app: typer.Typer) -> None:
     app.command()(resume)
 
 
+@takes_flags
 def resume(
+    *,
     session: Annotated[
         str, typer.Argument(metavar="[ID]", help="The session; the newest of this project if not given.")
     ] = "",
@@ -46,12 +37,9 @@ def resume(
         ),
     ] = None,
     folder: Folder = Path("."),
-    model: Model = None,
-    api_base: ApiBase = None,
+    model: Annotated[Flags, "model api_base"],
     output: OutputOption = Output.text,
-    mode: Mode = None,
-    sandbox: Sandbox = None,
-    tests: Tests = None,
+    place: Annotated[Flags, "mode sandbox test_command"],
     no_commit: NoCommit = False,
     background: Background = False,
     detached: DetachedReport = None,
@@ -64,7 +52,7 @@ def resume(
         from cli.commands.detached.start import start_in_background
 
         raise typer.Exit(start_in_background(prompt="resume"))
-    flags = collect_flags(model=model, api_base=api_base, mode=mode, sandbox=sandbox, test_command=tests)
+    flags = {**model, **place}
     raise typer.Exit(
         resume_session(
             folder, session, prompt, flags, output=output.value, commit=not no_commit, detached=detached

@@ -7,25 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli.commands.options import (
-    Actions,
-    ApiBase,
-    Folder,
-    Input,
-    Lead,
-    MaxCost,
-    MaxSteps,
-    MaxTime,
-    MaxTokens,
-    Mode,
-    Model,
-    NoCommit,
-    Output,
-    OutputOption,
-    Sandbox,
-    Tests,
-    collect_flags,
-)
+from cli.commands.options import Flags, Folder, Input, NoCommit, Output, OutputOption, takes_flags
 from cli.commands.run.one_shot import run_driven, run_one_shot
 from cli.commands.run.run_options import (
     Answers,
@@ -53,7 +35,9 @@ def add(app: typer.Typer) -> None:
     app.command()(run)
 
 
+@takes_flags
 def run(
+    *,
     prompt: Annotated[
         str | None, typer.Argument(metavar="PROMPT", help="The task; `-` or nothing reads standard input.")
     ] = None,
@@ -61,22 +45,14 @@ def run(
         str | None, typer.Option("-p", "--prompt", metavar="PROMPT", hidden=True)
     ] = None,
     folder: Folder = Path("."),
-    model: Model = None,
-    api_base: ApiBase = None,
+    model: Annotated[Flags, "model api_base"],
     output: OutputOption = Output.text,
-    mode: Mode = None,
-    sandbox: Sandbox = None,
-    tests: Tests = None,
+    place: Annotated[Flags, "mode sandbox test_command"],
     no_commit: NoCommit = False,
     session: Annotated[
         str, typer.Option("--session", metavar="ID", help="Continue this session instead of a new one.")
     ] = "",
-    actions: Actions = None,
-    lead: Lead = None,
-    max_steps: MaxSteps = None,
-    max_cost: MaxCost = None,
-    max_time: MaxTime = None,
-    max_tokens: MaxTokens = None,
+    limits: Annotated[Flags, "actions lead max_steps max_cost max_time max_tokens"],
     input_: Annotated[
         Input, typer.Option("--input", help="`stream-json`: read JSON lines on standard input.")
     ] = Input.text,
@@ -97,19 +73,7 @@ def run(
     detached: DetachedReport = None,
 ) -> None:
     """Do one task without asking; the exit code says how it went."""
-    flags = collect_flags(
-        model=model,
-        api_base=api_base,
-        mode=mode,
-        sandbox=sandbox,
-        test_command=tests,
-        actions=actions,
-        lead=lead,
-        max_steps=max_steps,
-        max_cost=max_cost,
-        max_time=max_time,
-        max_tokens=max_tokens,
-    )
+    flags = {**model, **place, **limits}
     if prompt is not None and option_prompt is not None:
         raise typer.BadParameter("two prompts: give one, as PROMPT or with -p")
     text = prompt if prompt is not None else option_prompt

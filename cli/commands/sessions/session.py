@@ -13,6 +13,7 @@ import typer
 from agent.app_dirs import Home
 from agent.workspace_root import find_workspace_root
 from cli.commands.options import Folder
+from cli.output.standard_streams import print_json
 from sandbox.errors import Fault, UserError
 from sandbox.sanitize import quote_name, sanitize_json, sanitize_text
 
@@ -145,10 +146,8 @@ def search_sessions(folder: Path, words: str, *, all_projects: bool, limit: int,
     hits = search_logs(home, words, project=project, limit=limit)
     for hit in hits:
         if as_json:
-            import json
-
             fields = {"session": hit.path.name, "event": hit.event, "kind": hit.kind, "time": hit.time}
-            print(sanitize_json(json.dumps({**fields, "excerpt": hit.excerpt}, ensure_ascii=False)))
+            print_json({**fields, "excerpt": hit.excerpt})
         else:
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(hit.time))
             print(sanitize_text(f"{hit.path.name}  {when}  {hit.event:<6} {hit.kind:<11}  {hit.excerpt}"))

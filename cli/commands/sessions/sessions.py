@@ -13,7 +13,8 @@ import typer
 from agent.app_dirs import Home
 from agent.workspace_root import find_workspace_root
 from cli.commands.options import Folder
-from sandbox.sanitize import sanitize_json, sanitize_text
+from cli.output.standard_streams import print_json
+from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
     from agent.session.session_index import SessionSummary
@@ -48,11 +49,10 @@ def list_sessions(folder: Path, *, all_projects: bool, flat: bool, as_json: bool
     found = load_session_summaries(Home.from_environment(), root)
     tree = [(0, each) for each in found] if flat else arrange_tree(found)
     if as_json:
-        import json
         from dataclasses import asdict
 
         for _, each in tree:
-            print(sanitize_json(json.dumps({**asdict(each), "path": str(each.path)}, ensure_ascii=False)))
+            print_json({**asdict(each), "path": str(each.path)})
         return 0
     if not found:
         print("no sessions yet" if root is None else sanitize_text(f"no sessions in {root}"), file=sys.stderr)

@@ -14,9 +14,10 @@ import typer
 from agent.app_dirs import Home, make_private_folder
 from agent.exit_codes import Exit
 from cli.commands.options import ApiBase, Folder
+from cli.output.standard_streams import print_json
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
-from sandbox.sanitize import sanitize_json, sanitize_text
+from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
     from cli.commands.setup.doctor_tests import Obstacle
@@ -67,8 +68,6 @@ class Finding:
 
 def run_doctor(folder: Path, *, as_json: bool) -> int:
     """Print the findings; the exit code says whether the agent can work here. Raises UserError: no folder."""
-    import json
-
     from agent.workspace_root import find_workspace_root
     from cli.output.style.terminal import Terminal
 
@@ -77,7 +76,7 @@ def run_doctor(folder: Path, *, as_json: bool) -> int:
     fit = all(finding.verdict != "bad" for finding in found)
     if as_json:
         page = {"ready": fit, "findings": [asdict(each) for each in found]}
-        print(sanitize_json(json.dumps(page, ensure_ascii=False)))
+        print_json(page)
     else:
         sys.stdout.write(_format_page(found, fit, Terminal.from_stream(sys.stdout)))
     return int(Exit.DONE if fit else Exit.CONFIGURATION)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Mapping
@@ -12,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from agent.app_dirs import Home
 from agent.exit_codes import Exit
+from cli.output.standard_streams import print_json
 from sandbox.lazy_dataclass import dataclass
 from sandbox.process.bounded_end import run_loop
-from sandbox.sanitize import sanitize_json, sanitize_text
+from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
     from agent.model.servers.model_report import ModelReport
@@ -50,7 +50,7 @@ def run_model_report(folder: Path, name: str, api_base: str | None, *, as_json: 
     report = run_loop(build_report(name, selection.build_config(name)))
     treatment = _find_treatment(settings, name, report.window)
     if as_json:
-        print(sanitize_json(json.dumps({**asdict(report), **asdict(treatment)}, ensure_ascii=False)))
+        print_json({**asdict(report), **asdict(treatment)})
     else:
         lines = [*_format_lines(report), *_format_treatment(treatment), *_format_calls(report)]
         print(sanitize_text("\n".join(lines)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from agent.app_dirs import Home
 from agent.exit_codes import Exit
+from cli.output.standard_streams import print_json
 from sandbox.lazy_dataclass import dataclass
-from sandbox.sanitize import sanitize_json, sanitize_text
+from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
     from sandbox.access_settings import AccessSettings
@@ -54,7 +54,7 @@ def run_sandbox_report(folder: Path, *, as_json: bool) -> int:
     home = Home.from_environment()
     report = build_sandbox_report(root, home, load_settings(home, root, {}, os.environ).session.access)
     if as_json:
-        print(sanitize_json(json.dumps(_build_page(report), ensure_ascii=False)))
+        print_json(_build_page(report))
     else:
         print(sanitize_text("\n".join(_format_lines(report))))
     return int(Exit.DONE)

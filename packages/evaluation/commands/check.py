@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.commands.options import Folder, Sandbox, collect_flags
+from cli.output.standard_streams import print_json
 from packages.evaluation.commands.evaluation_options import Filters, Jobs, Limit, Store, SuiteFolder
 
 if TYPE_CHECKING:
@@ -65,20 +66,19 @@ def check_suite(
     as_json: bool,
 ) -> int:
     """Check the tasks of a suite. Returns the exit code. Raises UserError."""
-    import json
     from dataclasses import asdict
 
     from agent.exit_codes import Exit
     from packages.evaluation.commands.evaluation_options import count_jobs
     from packages.evaluation.commands.evaluation_setup import load_setup
     from sandbox.process.bounded_end import run_loop
-    from sandbox.sanitize import sanitize_json, sanitize_text
+    from sandbox.sanitize import sanitize_text
 
     setup = load_setup(suite, folder, filters, limit, store, flags)
     found = run_loop(_check_all(setup, count_jobs(jobs), again=again))
     for each in found:
         if as_json:
-            print(sanitize_json(json.dumps(asdict(each), ensure_ascii=False)))
+            print_json(asdict(each))
         elif not each.admitted:
             print(sanitize_text(f"refused: {each.task}: {each.reason}"))
     refused = sum(not each.admitted for each in found)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from cli.output.standard_streams import print_json
 from packages.evaluation.commands.evaluation_options import Level, Store
 
 _NAMED = "RUN, LABEL, RUN/LABEL, or a file of `eval report -o json`."
@@ -25,7 +26,6 @@ def compare(
     store: Store = None,
 ) -> None:
     """Compare two variants on the tasks that both tried: better, worse, or no difference shown."""
-    import json
     from dataclasses import asdict
 
     from agent.app_dirs import Home
@@ -33,12 +33,11 @@ def compare(
     from packages.evaluation.analysis.run_report import select_results
     from packages.evaluation.commands.evaluation_options import open_store
     from packages.evaluation.output.report_table import print_comparison
-    from sandbox.sanitize import sanitize_json
 
     found = open_store(Home.from_environment(), store)
     one, two = select_results(found, first), select_results(found, second)
     comparison = compare_results(first, second, one.results, two.results, seed=seed, level=level)
     if as_json:
-        print(sanitize_json(json.dumps(asdict(comparison), ensure_ascii=False)))
+        print_json(asdict(comparison))
     else:
         print_comparison(comparison)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from cli.output.standard_streams import print_json
 from packages.evaluation.commands.evaluation_options import Filters, Store
 
 
@@ -31,10 +32,8 @@ def list_(
 
 
 def _list_tasks(suite: Path, filters: list[str], *, as_json: bool) -> None:
-    import json
-
     from packages.evaluation.tasks.suite_folder import load_suite, select_tasks
-    from sandbox.sanitize import sanitize_json, sanitize_text
+    from sandbox.sanitize import sanitize_text
 
     for task in select_tasks(load_suite(suite).tasks, filters):
         prompt = task.prompt.splitlines()[0]
@@ -46,19 +45,18 @@ def _list_tasks(suite: Path, filters: list[str], *, as_json: bool) -> None:
                 "digest": task.digest,
                 "prompt": task.prompt,
             }
-            print(sanitize_json(json.dumps(fields, ensure_ascii=False)))
+            print_json(fields)
             continue
         kinds = " ".join(filter(None, (task.file.language, *task.file.tags)))
         print(sanitize_text(f"{task.name}{f' [{kinds}]' if kinds else ''}: {prompt[:90]}"))
 
 
 def _list_runs(store: Path | None, *, as_json: bool) -> None:
-    import json
     import sys
 
     from agent.app_dirs import Home
     from packages.evaluation.commands.evaluation_options import open_store
-    from sandbox.sanitize import sanitize_json, sanitize_text
+    from sandbox.sanitize import sanitize_text
 
     found = open_store(Home.from_environment(), store)
     runs = found.list_runs()
@@ -70,6 +68,6 @@ def _list_runs(store: Path | None, *, as_json: bool) -> None:
         labels = [each.label for each in run.variants]
         if as_json:
             fields = {"id": run.id, "suite": run.suite, "created": run.created, "variants": labels}
-            print(sanitize_json(json.dumps({**fields, "done": done, "trials": total}, ensure_ascii=False)))
+            print_json({**fields, "done": done, "trials": total})
             continue
         print(sanitize_text(f"{run.id}  {run.created}  {run.suite}  {done}/{total}  {', '.join(labels)}"))

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.commands.options import (
-    Actions,
-    ApiBase,
-    Folder,
-    MaxSteps,
-    MaxTime,
-    MaxTokens,
-    Sandbox,
-    collect_flags,
-)
+from cli.commands.options import Flags, Folder, takes_flags
 from packages.evaluation.commands.evaluation_options import (
     Artifacts,
     Cpus,
@@ -64,7 +55,9 @@ class RunRequest:
     to: Path | None
 
 
+@takes_flags
 def run(
+    *,
     suite: SuiteFolder,
     folder: Folder = Path("."),
     model: Annotated[
@@ -110,12 +103,7 @@ def run(
         float | None,
         typer.Option("--max-cost", min=0, help="Start no trial that could pass this many dollars in all."),
     ] = None,
-    max_steps: MaxSteps = None,
-    max_time: MaxTime = None,
-    max_tokens: MaxTokens = None,
-    api_base: ApiBase = None,
-    actions: Actions = None,
-    sandbox: Sandbox = None,
+    flags: Annotated[Flags, "max_steps max_time max_tokens api_base actions sandbox"],
     store: Store = None,
     output: ReportOutput = ReportFormat.text,
     to: ReportFile = None,
@@ -125,14 +113,6 @@ def run(
     Every trial is a session in a fresh copy of the task's files, judged by the task's checker after its end.
     Results are kept: the same command goes on where a run was cut off, and runs nothing twice.
     """
-    flags = collect_flags(
-        api_base=api_base,
-        actions=actions,
-        sandbox=sandbox,
-        max_steps=max_steps,
-        max_time=max_time,
-        max_tokens=max_tokens,
-    )
     request = RunRequest(
         models=model or (),
         strategies=strategy or (),

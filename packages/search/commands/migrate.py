@@ -12,18 +12,7 @@ import typer
 
 from agent.app_dirs import Home
 from agent.exit_codes import Exit
-from cli.commands.options import (
-    ApiBase,
-    Folder,
-    MaxCost,
-    MaxTime,
-    MaxTokens,
-    Model,
-    NoCommit,
-    Sandbox,
-    Tests,
-    collect_flags,
-)
+from cli.commands.options import Flags, Folder, NoCommit, takes_flags
 from cli.output.standard_streams import write_error, write_line
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
@@ -46,7 +35,9 @@ def add(app: typer.Typer) -> None:
     app.command()(migrate)
 
 
+@takes_flags
 def migrate(
+    *,
     instruction: Annotated[
         str, typer.Argument(metavar="INSTRUCTION", help="The change to make in each file.")
     ],
@@ -63,8 +54,7 @@ def migrate(
         ),
     ] = "",
     folder: Folder = Path("."),
-    model: Model = None,
-    api_base: ApiBase = None,
+    model: Annotated[Flags, "model api_base"],
     k: Annotated[
         int | None,
         typer.Option("--k", metavar="N", min=1, max=50, help="Votes that an answer has to be ahead by."),
@@ -78,12 +68,9 @@ def migrate(
     restart: Annotated[
         bool, typer.Option("--restart", help="Forget the votes and steps of an earlier run.")
     ] = False,
-    sandbox: Sandbox = None,
-    tests: Tests = None,
+    place: Annotated[Flags, "sandbox test_command"],
     no_commit: NoCommit = False,
-    max_cost: MaxCost = None,
-    max_time: MaxTime = None,
-    max_tokens: MaxTokens = None,
+    limits: Annotated[Flags, "max_cost max_time max_tokens"],
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
     """Make one small change in each of many files.
@@ -91,15 +78,9 @@ def migrate(
     Each file is shown alone to several voters; the answer that is ahead of all others by k is written and checked
     before the next. k and the cost are estimated from a sample first. Run it again to go on where it was stopped.
     """
-    flags = collect_flags(
-        model=model,
-        api_base=api_base,
-        sandbox=sandbox,
-        test_command=tests or (check if check and PLACE not in check else None),
-        max_cost=max_cost,
-        max_time=max_time,
-        max_tokens=max_tokens,
-    )
+    flags = {**model, **place, **limits}
+    if tests := flags.pop("test_command", "") or (check if PLACE not in check else ""):
+        flags["test_command"] = tests
     order = _Order(
         instruction=instruction,
         globs=tuple(files),
