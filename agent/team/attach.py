@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from agent.app_dirs import Home
-from agent.events import Prompt
+from agent.events import Event, Prompt
 from agent.session.branch_history import History
 from agent.team.ask_user_tool import make_ask_user_tool
 from agent.team.definitions.agent_definition import AgentDefinition
 from agent.team.definitions.agent_folders import has_agent_files
 from agent.team.definitions.builtin_agents import BUILT_IN, OWN_TOOLS
-from agent.team.delegate_offer import DelegateOffer, may_use_agents
 from agent.team.delegate_tools import make_delegate_tool
 from agent.team.person import Person, UserQuestion
 from agent.turn.runtime import Runtime
+from sandbox.lazy_pattern import compile_lazily
 from tools.core.action import Observation
 
 if TYPE_CHECKING:
     from agent.team.definitions.agent_catalog import AgentCatalog
     from agent.team.team import Team
+
+LONG_PROMPT = 120
+"""Words of a prompt from which on a task may have parts that an agent can do by itself."""
+
+MANY_PARTS = 3
+"""Items of a list in a prompt that count as separate parts."""
+
+_ASKS = compile_lazily(
+    r"\b(?:sub-?)?agents?\b|\bdelegat|\b(?:in|at) parallel\b|\bhand(?:s|ed)? (?:it |this |that )?(?:over|off)\b"
+    r"|\bindependent(?:ly)? review|\bexplore\b|\bat the same time\b|\bwhole (?:repository|repo|code ?base)\b",
+    re.IGNORECASE,
+)
+_ITEM = compile_lazily(r"^\s*(?:[-*+]|[0-9]{1,2}[.)])\s+\S", re.MULTILINE)
 
 
 class SessionTeam:
@@ -163,3 +177,23 @@ def attach_person(runtime: Runtime, person: Person, *, stays_open: bool = True) 
     if (attached := find_session_team(runtime)) is not None:
         attached.person, attached.stays_open = person, stays_open
         runtime.toolbox.add(offered=[make_ask_user_tool(attached)])
+
+
+def may_use_agents(prompt: str) -> bool:
+    """Return whether a prompt asks for agents, or is a task in which they may pay: a long one, or one of parts."""
+    if _ASKS.search(prompt) or len(_ITEM.findall(prompt)) >= MANY_PARTS:
+        return True
+    return len(prompt.split()) >= LONG_PROMPT
+
+
+class DelegateOffer:
+    """Offers the tool at the first prompt that may use it. offer: adds the tool to the session's"""
+
+    def __init__(self, offer: Callable[[], None]) -> None:
+        self._offer: Callable[[], None] | None = offer
+
+    def handle_event(self, event: Event) -> None:
+        """Handle an event as it is logged."""
+        if self._offer is not None and isinstance(event, Prompt) and may_use_agents(event.text):
+            self._offer()
+            self._offer = None

@@ -15,10 +15,11 @@ from tools.mcp.descriptions import PromptDescription, ResourceDescription, Serve
 from tools.mcp.questions import Ask
 from tools.mcp.server_place import HttpPlace, ServerPlace
 from tools.mcp.server_settings import CALL_SECONDS, START_SECONDS
-from tools.mcp.stored_sign_in import load_sign_in
 from tools.shell.server_pipes import ServerGone
 
 if TYPE_CHECKING:
+    import httpx2
+
     from tools.mcp.client.server_link import CallResult, ServerLink
 
 LIST_SECONDS = 5.0
@@ -189,6 +190,15 @@ class McpServer:
         self.why = why
         await self.close()
         raise ServerGone(why)
+
+
+async def load_sign_in(folder: Path | None, name: str, url: str) -> httpx2.Auth | None:
+    """Return the authentication of a server by its stored sign-in, None without one. No browser is opened."""
+    if folder is None:
+        return None
+    from tools.mcp.oauth.stored_auth import load_auth
+
+    return await load_auth(folder, name, url)
 
 
 __all__ = ["McpServer", "ServerGone"]

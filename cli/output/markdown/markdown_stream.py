@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cli.output.diff.fenced_diff import LANGUAGES, paint_diff_line
+from cli.output.diff.diff_colours import choose_diff_colours
 from cli.output.markdown.block_splitter import BlockSplitter, Piece
 from cli.output.markdown.code_block import CODE_INDENT, draw_code_line, draw_code_title
 from cli.output.markdown.code_painter import CodePainter
 from cli.output.markdown.paragraph import READABLE_WIDTH, render_paragraph
+from cli.output.style.terminal import split_columns
+from cli.output.style.theme import apply_style
 from sandbox.sanitize import sanitize_text
+
+DIFF_LANGUAGES = frozenset({"diff", "patch", "udiff"})
+"""Of fences that hold one."""
+
+_DIFF_HEADERS = ("+++ ", "--- ", "diff ", "index ")
 
 
 class MarkdownStream:
@@ -62,7 +69,7 @@ class MarkdownStream:
         if piece.kind == "block":
             return self._render_block(piece.text)
         width = self.width - len(CODE_INDENT)
-        if self._colour and piece.language in LANGUAGES:
+        if self._colour and piece.language in DIFF_LANGUAGES:
             painted = paint_diff_line(piece.text, width)
         elif live:
             painter = CodePainter(piece.language, colour=self._colour) if piece.first else self._code
@@ -81,3 +88,17 @@ class MarkdownStream:
         from cli.output.markdown.rich_markdown import render_markdown
 
         return render_markdown(safe, self.width, colour=self._colour)
+
+
+def paint_diff_line(text: str, width: int) -> str:
+    """Return a line of a diff, safe and coloured, in rows of at most `width` columns."""
+    rows = split_columns(sanitize_text(text).replace("\t", "    "), width)
+    sign = "" if text.startswith(_DIFF_HEADERS) else text[:1]
+    colours = choose_diff_colours() if sign in ("+", "-") and sign else None
+    if colours is not None:
+        ground = colours.added if sign == "+" else colours.removed
+        return "\n".join(f"\x1b[{ground}m\x1b[K{row}\x1b[0m" for row in rows)
+    style = {"+": "green", "-": "red", "@": "cyan"}.get(
+        sign, "bold" if text.startswith(_DIFF_HEADERS) else ""
+    )
+    return "\n".join(apply_style(row, style) for row in rows)

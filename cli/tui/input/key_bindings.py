@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.application import get_app
+from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import (
     Condition,
@@ -24,7 +25,6 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.search import accept_search
 
 from cli.settings.key_actions import ACTIONS
-from cli.tui.input.tab_completion import TabCompletion
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
 
@@ -267,3 +267,40 @@ def _bind_view_keys(add: _KeyBinder, deeds: KeyCallbacks, free: Filter) -> None:
     add("unfold", free, show_transcript)
     add("shortcuts", free & empty & ~has_completions & ~vi_navigation_mode, show_shortcuts)
     add("plan", free & ~has_completions, cycle_access)
+
+
+class TabCompletion:
+    """A Tab key that is not lost while completions are being gathered. prompt_toolkit's own would be: it starts a new
+    completion, which is ignored while one is running."""
+
+    def __init__(self) -> None:
+        self._wanted: Document | None = None
+        self._known: Buffer | None = None
+
+    def press(self, event: KeyPressEvent) -> None:
+        """Select the next completion, now or when it is available."""
+        buffer = event.current_buffer
+        state = buffer.complete_state
+        if state is not None and state.completions:
+            buffer.complete_next()
+            return
+        if self._known is not buffer:
+            self._known = buffer
+            buffer.on_completions_changed += self._take_first_completion
+        self._wanted = buffer.document
+        buffer.start_completion()
+
+    def forget(self) -> None:
+        """Cancel a pending Tab."""
+        self._wanted = None
+
+    def _take_first_completion(self, buffer: Buffer) -> None:
+        if self._wanted is None:
+            return
+        state = buffer.complete_state
+        if buffer.document != self._wanted:
+            self._wanted = None
+        elif state is not None and state.completions:
+            self._wanted = None
+            if state.complete_index is None:
+                buffer.complete_next()

@@ -13,6 +13,8 @@ from agent.verify.suite_evidence import list_modified_files
 from agent.verify.verdict import Claim, Verdict
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
+from tools.core.action import Observation, ToolFailure
+from tools.core.registry import Tool, tool
 from tools.core.untrusted_output import quote_lines
 from tools.core.workspace import Workspace
 from tools.testing.project_files import TestsNotRunnable
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from packages.offline.reproduction.report.report_fields import Report
     from packages.offline.reproduction.result import Reproduction
     from packages.offline.reproduction.suspicion import Suspicion
-    from tools.core.registry import Tool
 
 SIGNAL = "reproduction"
 """Name of the signal that keeps the artifact's reference in the log."""
@@ -64,14 +65,10 @@ class ReproductionVerifier:
 
     def build_tool(self, *, keeps_test: bool) -> Tool:
         """See `Reproducer.build_tool`."""
-        from packages.offline.reproduction.in_turn.reproduce_tool import build_reproduce_tool
-
         return build_reproduce_tool(self, keeps_test=keeps_test)
 
     def choose_test_path(self, script: str) -> str:
         """See `Reproducer.choose_test_path`."""
-        from packages.offline.reproduction.in_turn.kept_test import choose_test_path
-
         return choose_test_path(self.workspace, script)
 
     async def reproduce_prompt(self, prompt: str) -> Told:
@@ -175,3 +172,52 @@ class ReproductionVerifier:
             return KeptReproduction(**{**json.loads(path.read_bytes()), "ref": ref})
         except (OSError, ValueError, TypeError):  # the artifact was pruned
             return None
+
+
+def build_reproduce_tool(verifier: ReproductionVerifier, *, keeps_test: bool) -> Tool:
+    """Return the tool of one session. keeps_test: the script becomes a test of the project"""
+
+    @tool(effect="execute")
+    async def reproduce(script: str = "", *, at: Workspace) -> Observation:
+        """Show the reported bug by a script before you mend it; at the end of the turn the script has to pass.
+
+        It counts only if it fails for the reason that the report tells, each time, in the suspected code.
+
+        script: Python statements that assert the right behavior; without it the report's own code is tried
+        """
+        kept = verifier.kept
+        text = (
+            f"Reproduced already ({kept.detail}); its script is run again at the end of the turn."
+            if kept
+            else ""
+        )
+        if kept is None:  # one that counts is not replaced: a model could choose an easier one
+            told = await verifier.reproduce_report(verifier.prompt, script)
+            if not told.text:
+                raise ToolFailure(f"reproduce: {told.detail}")
+            kept, text = verifier.kept, told.text
+        assert kept is not None
+        made = {
+            "ref": kept.ref,
+            "script": kept.script,
+            "test": choose_test_path(at, kept.script),
+            "keep": keeps_test,
+        }
+        return Observation(text=text, data={"reproduction": made})
+
+    return reproduce
+
+
+_FOLDERS = ("tests", "test")
+"""Folders of tests, in the order of preference; the root where there is none."""
+
+
+def choose_test_path(at: Workspace, script: str) -> str:
+    """Return a path that is free, or that holds this script already."""
+    folder = next((f"{each}/" for each in _FOLDERS if (at.root / each).is_dir()), "")
+    number = 1
+    while True:
+        path = f"{folder}test_reproduction{'' if number == 1 else f'_{number}'}.py"
+        if not at.files.is_file(path) or at.files.read(path) == script.encode():
+            return path
+        number += 1

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent.turn.runtime import Runtime
 from agent.verify.optional_checks import find_requirements
+from agent.verify.reader import Reader, format_list, get_text_field
+from packages.search.spec_check.finding import FindingKind, SpecFinding
 from packages.search.spec_check.spec_check import SpecCheck
 from sandbox.errors import UserError
+from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent.verify.requirements.requirement_file import RequirementFile
@@ -41,7 +45,6 @@ def attach_spec_check(runtime: Runtime, file: RequirementFile | None) -> SpecChe
     )
     if runtime.settings.verify.spec_check == "model":
         from agent.verify.reader import Reader
-        from packages.search.spec_check.critic import ReaderCritic
 
         spec_check.critic = ReaderCritic(reader=Reader(runtime=runtime))
     runtime.conclusion.preparations.append(spec_check)
@@ -52,3 +55,28 @@ def find_spec_check(runtime: Runtime) -> SpecCheck | None:
     """Return the check of a session's tasks, None where it is off."""
     found = (each for each in runtime.conclusion.preparations if isinstance(each, SpecCheck))
     return next(found, None)
+
+
+MOST = 6
+"""Findings of a model: more would hide those of code."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ReaderCritic:
+    """Asks a read-only child session. Its findings are opinions, without a correction."""
+
+    reader: Reader
+
+    async def criticise(self, prompt: str, rules: str, known: Sequence[SpecFinding]) -> list[SpecFinding]:
+        """Return more findings about a task."""
+        parts = {"rules": rules or "(none)", "known-findings": format_list([each.text for each in known])}
+        kinds: tuple[FindingKind, ...] = ("contradiction", "impossible", "loophole")
+        found = []
+        for each in (await self.reader.ask("spec_check", prompt, parts))[:MOST]:
+            if text := get_text_field(each, "text"):
+                kind: FindingKind = next((kind for kind in kinds if kind == each.get("kind")), "loophole")
+                place = get_text_field(each, "place")
+                found.append(
+                    SpecFinding(kind=kind, text=text, places=(place,) if place else (), evidence="opinion")
+                )
+        return found

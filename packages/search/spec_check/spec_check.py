@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import field
 from typing import Literal, Protocol
 
 from agent.events import Event, Signal, SpecCheckEvent
 from agent.monitor.answers import GO_ON, GoOn, StopTurn, TellModel, TurnEnd
+from agent.prompt.prompt_reader import read_intent
 from agent.rules.named_rule import NamedRule
 from agent.verify.requirements.extraction import extract_requirements
 from agent.verify.requirements.requirement import Requirement, number_requirements
+from agent.verify.requirements.static_checks import is_same_file
 from agent.verify.suite_verifier import RunAction
+from packages.search.spec_check.corrections import close_loophole
 from packages.search.spec_check.finding import PROMPT, SpecFinding, merge_corrections
 from sandbox.errors import UserError
 from sandbox.fs.untrusted_file import read_workspace_text
@@ -98,7 +102,6 @@ class SpecCheck:
             read_test_files,
         )
         from packages.search.spec_check.corrections import correct_impossible
-        from packages.search.spec_check.loopholes import find_loopholes
         from packages.search.spec_check.told_results import find_told_results
 
         told = find_told_results(prompt)
@@ -151,3 +154,25 @@ def _describe_rules(rules: Sequence[NamedRule]) -> str:
     from agent.rules.rule_kinds import format_rule, select_known
 
     return "\n".join(f"- {rule.name}: {format_rule(rule)}" for rule in select_known(rules))
+
+
+def find_loopholes(prompt: str, requirements: Sequence[Requirement]) -> Iterator[SpecFinding]:
+    """Yield a finding for each test that is all the evidence of the task, and that nothing keeps from being edited."""
+    intent = read_intent(prompt)
+    if intent.wants_changed_tests:
+        return
+    closed = [each.check for each in requirements if each.kind == "file-unchanged"]
+    tests = [each for each in requirements if each.kind == "tests"]
+    told = [each for each in requirements if each.kind not in ("tests", "group", "judged", "file-changed")]
+    if "tests" in closed or any(each.kind not in ("file-unchanged", "no-dependency") for each in told):
+        return
+    if not tests and intent.wants_passing_tests:
+        text = "that tests pass is the only evidence of this task, and nothing keeps the tests from being changed"
+        yield close_loophole(SpecFinding(kind="loophole", text=text), prompt, "Do not change the tests.")
+    for each in tests:
+        path = re.split(r"::|\[", each.check)[0]
+        name = path if "/" in path or "." in path else "the tests"
+        if not any(is_same_file(path, wanted) for wanted in closed if path):
+            text = f"“{each.text}” is all the evidence, and nothing keeps {name} from being changed"
+            finding = SpecFinding(kind="loophole", text=text, places=(f"{each.id} ({each.source})",))
+            yield close_loophole(finding, prompt, f"Do not change {name}.")

@@ -18,9 +18,8 @@ from packages.search.team.artefacts import Brief, NewTests, Plan, Tests
 from packages.search.team.plan_graph.nodes import NodeResult, PlanNode, PlanState
 from packages.search.team.plan_graph.plan_check import check_plan
 from packages.search.team.plan_graph.plan_run import run_plan
-from packages.search.team.plan_graph.team_size import TeamSize
+from packages.search.team.plan_graph.team_size import TeamSize, record_size
 from packages.search.team.roles import Roles, quote_artefact, read_prompt
-from packages.search.team.size_log import record_size
 from sandbox.lazy_dataclass import dataclass
 from tools.core.text import clip
 from tools.git.git_process import Git, GitFailed

@@ -13,18 +13,34 @@ from agent.monitor.answers import TurnEnd
 from agent.strategy.candidate import Candidate
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
+from agent.verify.verdict import Claim, Verdict
+from packages.search.review.review_verifier import ReviewVerifier
 from packages.search.team.artefacts import Brief, Plan, Step, Tests, find_test_problems, name_requirement
 from packages.search.team.code_stage import CodeStage
 from packages.search.team.plan_graph.nodes import PlanState
 from packages.search.team.plan_graph.plan_check import check_plan
-from packages.search.team.plan_graph.team_size import TeamSize, estimate_team_size
+from packages.search.team.plan_graph.team_size import TeamSize, estimate_team_size, read_sizes, record_size
 from packages.search.team.roles import ROLES, Roles, quote_artefact
-from packages.search.team.size_log import read_sizes, record_size
 from packages.search.team.tree_states import add_tests
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
 from tools.core.text import clip
 from tools.git.git_process import Git, GitFailed
+
+
+@dataclass(slots=True, kw_only=True)
+class TeamReview(ReviewVerifier):
+    """A reviewer accepts the change of a team. Always an opinion."""
+
+    _is_over: bool = False
+
+    def begin_turn(self) -> None:
+        """See `Verifier.begin_turn`: another turn is reviewed only where the settings say so."""
+        self._is_over = True
+
+    async def verify(self, claim: Claim) -> Verdict | None:
+        """See `ReviewVerifier.verify`."""
+        return None if self._is_over else await ReviewVerifier.verify(self, claim)
 
 
 @dataclass(slots=True)
@@ -157,8 +173,6 @@ def _describe_result(state: PlanState, node: str) -> str:
 
 def _add_reviewer(turn: StrategyTurn) -> None:
     """Let a reviewer give its opinion at the end of this turn, where the settings do not want one anyway."""
-    from packages.search.team.team_review import TeamReview
-
     verifiers = turn.runtime.conclusion.verifiers
     verifiers[:] = [each for each in verifiers if not isinstance(each, TeamReview)]
     if not any(each.name == "review" for each in verifiers):

@@ -9,8 +9,7 @@ import pytest
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
 from agent.session_request import SessionRequest
-from agent.team.attach import attach_team
-from agent.team.delegate_offer import may_use_agents
+from agent.team.attach import attach_team, may_use_agents
 from agent.turn.runtime import Runtime
 from tests.support.child_sessions import settings_for
 from tests.support.cli import script

@@ -19,7 +19,7 @@ import pytest
 from agent.app_dirs import Home
 from agent.events import End, MessageEvent, Prompt, SessionStart
 from agent.session.log import Session
-from cli.tui.clipboard.terminal_clipboard import build_copy_sequence
+from cli.tui.commands.screen.copy_command import build_copy_sequence
 from tests.support import cli
 from tests.support.cli import call
 from tests.support.golden import compare

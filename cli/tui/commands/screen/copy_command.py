@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from cli.tui.commands.slash_command import Command
@@ -13,6 +14,9 @@ from tools.core.text import format_count
 
 if TYPE_CHECKING:
     from cli.tui.conversation.conversation import Conversation
+
+LARGEST = 74_994
+"""Bytes of text: with their encoding 100,000 bytes, the most that xterm and others take in one sequence."""
 
 BLOCKS_READ = 20
 """Answers that are searched for code blocks."""
@@ -40,7 +44,6 @@ async def _put_into_clipboard(chat: Conversation, text: str) -> None:
     Raises UserError if neither can take it.
     """
     from cli.tui.clipboard.clipboard_programs import TEXT_WRITERS, find_program, write_clipboard
-    from cli.tui.clipboard.terminal_clipboard import LARGEST, build_copy_sequence, can_copy
 
     size = len(text.encode())
     if can_copy() and size <= LARGEST and chat.front.send_control(build_copy_sequence(text)):
@@ -88,6 +91,22 @@ def _iter_answers(chat: Conversation) -> Iterator[str]:
             yield str(event.data["summary"])
         elif isinstance(event, MessageEvent) and event.text.strip():
             yield event.text.strip()
+
+
+def can_copy(env: Mapping[str, str] = os.environ) -> bool:
+    """Return whether the terminal may take OSC 52; no terminal answers, so those known not to are listed."""
+    return env.get("TERM_PROGRAM") != "Apple_Terminal" and "VTE_VERSION" not in env
+
+
+def build_copy_sequence(text: str, env: Mapping[str, str] = os.environ) -> str:
+    """Return the control sequence. In tmux it is sent twice: to tmux, and through it to the terminal around it, of
+    which its settings (`set-clipboard`, `allow-passthrough`) let one or the other have an effect."""
+    import base64
+
+    sequence = f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07"
+    if not env.get("TMUX"):
+        return sequence
+    return sequence + "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + "\x1b\\"
 
 
 COMMANDS = (

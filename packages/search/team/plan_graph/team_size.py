@@ -11,6 +11,8 @@ from itertools import combinations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from agent.events import Signal
+from agent.session.log import Session
 from packages.search.team.plan_graph.nodes import PlanNode
 from sandbox.lazy_dataclass import dataclass
 from tools.code.localization.commit_history import load_commits
@@ -107,3 +109,21 @@ def _group_files(files: Sequence[str], commits: Sequence[Sequence[str]]) -> list
 def _is_test(path: str) -> bool:
     parts = PurePosixPath(path)
     return parts.name.startswith("test_") or "tests" in parts.parts[:-1]
+
+
+SIZE = "team-size"
+"""Name of the signal that keeps how many children a turn may have at the same time, and why."""
+
+
+def read_sizes(session: Session) -> Iterator[str]:
+    """Yield the logged sizes of the last turn, the estimate first."""
+    history = session.replayed
+    for event in history.read_events_from(f"e{history.find_newest_place('prompt')}"):
+        if isinstance(event, Signal) and event.name == SIZE:
+            yield event.detail
+
+
+def record_size(session: Session, size: TeamSize) -> None:
+    """Log a size, unless it was before a kill."""
+    if size.reason not in read_sizes(session):
+        session.append(Signal(name=SIZE, detail=size.reason))
