@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cli.hosting.github_host import read_github_issue
+from cli.hosting.github_host import GitHub, read_github_issue, read_request
 from cli.hosting.host import (
-    Client,
     Draft,
     Issue,
     PullRequest,
@@ -20,26 +19,19 @@ from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gitea:
+class Gitea(GitHub):
     """A repository at a Gitea server. name: "owner/repository". Implements `Host`."""
-
-    client: Client
-    name: str
 
     def find_pull_request(self, branch: str) -> PullRequest | None:
         found = read_pages(self.client, f"/repos/{self.name}/pulls?state=open")
         own = (each for each in found if get_text(each, "head", "ref") == branch)
         first = next(own, None)
-        return _read_request(first) if first else None
+        return read_request(first) if first else None
 
     def open_pull_request(self, draft: Draft) -> PullRequest:
         title = f"WIP: {draft.title}" if draft.is_draft else draft.title  # Gitea's sign of a draft
         fields = {"title": title, "body": draft.body, "head": draft.head, "base": draft.base}
-        return _read_request(self.client.request("POST", f"/repos/{self.name}/pulls", fields))
-
-    def update_pull_request(self, number: int, title: str, body: str) -> PullRequest:
-        fields = {"title": title, "body": body}
-        return _read_request(self.client.request("PATCH", f"/repos/{self.name}/pulls/{number}", fields))
+        return read_request(self.client.request("POST", f"/repos/{self.name}/pulls", fields))
 
     def list_review_comments(self, number: int) -> Sequence[ReviewComment]:
         place = f"/repos/{self.name}/pulls/{number}/reviews"
@@ -59,12 +51,6 @@ class Gitea:
         found = self.client.request("GET", f"/repos/{self.name}/issues/{number}")
         comments = self.client.request("GET", f"/repos/{self.name}/issues/{number}/comments")
         return read_github_issue(found, comments)
-
-
-def _read_request(fields: Any) -> PullRequest:
-    return PullRequest(
-        number=int(fields["number"]), title=get_text(fields, "title"), url=get_text(fields, "html_url")
-    )
 
 
 def _read_comment(fields: Any) -> ReviewComment:

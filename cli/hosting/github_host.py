@@ -30,16 +30,16 @@ class GitHub:
         owner = self.name.partition("/")[0]
         head = quote(f"{owner}:{branch}", safe=":")
         found = self.client.request("GET", f"/repos/{self.name}/pulls?state=open&head={head}")
-        return _read_request(found[0]) if found else None
+        return read_request(found[0]) if found else None
 
     def open_pull_request(self, draft: Draft) -> PullRequest:
         fields = {"title": draft.title, "body": draft.body, "head": draft.head, "base": draft.base}
         made = self.client.request("POST", f"/repos/{self.name}/pulls", {**fields, "draft": draft.is_draft})
-        return _read_request(made)
+        return read_request(made)
 
     def update_pull_request(self, number: int, title: str, body: str) -> PullRequest:
         fields = {"title": title, "body": body}
-        return _read_request(self.client.request("PATCH", f"/repos/{self.name}/pulls/{number}", fields))
+        return read_request(self.client.request("PATCH", f"/repos/{self.name}/pulls/{number}", fields))
 
     def list_review_comments(self, number: int) -> Sequence[ReviewComment]:
         reviews = read_pages(self.client, f"/repos/{self.name}/pulls/{number}/reviews")
@@ -69,7 +69,8 @@ def read_github_issue(found: Any, comments: Sequence[Any]) -> Issue:
     )
 
 
-def _read_request(fields: Any) -> PullRequest:
+def read_request(fields: Any) -> PullRequest:
+    """Return a request of an API with GitHub's fields."""
     return PullRequest(
         number=int(fields["number"]), title=get_text(fields, "title"), url=get_text(fields, "html_url")
     )

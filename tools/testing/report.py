@@ -83,22 +83,21 @@ class Findings:
         return self.passed + self.failed + self.errors + self.skipped + self.xfailed + self.xpassed
 
     def __add__(self, other: Findings) -> Findings:
+        sums = {name: getattr(self, name) + getattr(other, name) for name in _SUMMED}
         return Findings(
-            passed=self.passed + other.passed,
-            failed=self.failed + other.failed,
-            errors=self.errors + other.errors,
-            skipped=self.skipped + other.skipped,
-            xfailed=self.xfailed + other.xfailed,
-            xpassed=self.xpassed + other.xpassed,
-            deselected=self.deselected + other.deselected,
-            passed_tests=self.passed_tests + other.passed_tests,
-            skipped_tests=self.skipped_tests + other.skipped_tests,
+            **sums,
             failures=limit_failures(self.failures + other.failures),
-            repeated=self.repeated + other.repeated,
             counted=self.counted or other.counted,
             broken=self.broken or other.broken,
             lost=self.lost or other.lost,
         )
+
+
+_SUMMED = (
+    *("passed", "failed", "errors", "skipped", "xfailed", "xpassed", "deselected"),
+    *("passed_tests", "skipped_tests", "repeated"),
+)
+"""Fields of findings that are added."""
 
 
 def tally_findings(
@@ -111,11 +110,7 @@ def tally_findings(
         counts[kind] += 1
     named = list(zip(names, verdicts, strict=False))
     return Findings(
-        passed=counts["passed"],
-        failed=counts["failed"],
-        errors=counts["errors"],
-        skipped=counts["skipped"],
-        xfailed=counts["xfailed"],
+        **counts,
         passed_tests=tuple(name for name, kind in named if kind == "passed"),
         skipped_tests=tuple(name for name, kind in named if kind in ("skipped", "xfailed")),
         failures=limit_failures(failures),

@@ -41,44 +41,15 @@ def inject(
 
     Faults are operators' (a comparison, a guard, a constant) and those that a repair template would undo.
     """
-    raise typer.Exit(
-        inject_into_repository(
-            repository,
-            output or Path("injected"),
-            revision=revision,
-            limit=limit,
-            per_file=per_file,
-            attempts=attempts,
-            max_time=max_time,
-            test_time=test_time,
-            seed=seed,
-            hide_tests=hide_tests,
-        )
-    )
-
-
-def inject_into_repository(
-    repository: Path,
-    output: Path,
-    *,
-    revision: str,
-    limit: int,
-    per_file: int,
-    attempts: int | None,
-    max_time: float | None,
-    test_time: float,
-    seed: int,
-    hide_tests: bool,
-) -> int:
-    """Inject with a line on standard error for each task. Returns the exit code. Raises UserError."""
     from packages.evaluation.commands.mining_setup import prepare_mining
     from packages.evaluation.mining.inject_faults import InjectionLimits, inject_faults
     from sandbox.sanitize import sanitize_text
 
+    folder = output or Path("injected")
     setup = prepare_mining(repository)
     summary = inject_faults(
         repository,
-        output,
+        folder,
         limits=InjectionLimits(
             tasks=limit, per_file=per_file, attempts=attempts, test_seconds=test_time, seconds=max_time
         ),
@@ -88,9 +59,9 @@ def inject_into_repository(
         access=setup.access,
         report=setup.report,
     )
-    print(sanitize_text(f"{output}: {summary.written} tasks written, {summary.kept} were there already"))
+    print(sanitize_text(f"{folder}: {summary.written} tasks written, {summary.kept} were there already"))
     print(
         f"  {summary.tried} faults tried: {summary.unseen} are shown by no test, {summary.broad} by too many, "
         f"with {summary.unusable} the tests could not be run"
     )
-    return int(Exit.DONE if summary.written or summary.kept else Exit.NOTHING_TO_DO)
+    raise typer.Exit(int(Exit.DONE if summary.written or summary.kept else Exit.NOTHING_TO_DO))

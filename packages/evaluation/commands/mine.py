@@ -47,44 +47,15 @@ def mine(
 
     The tests run in the sandbox, with the project's runner. A later call goes on behind the commits that were tried.
     """
-    raise typer.Exit(
-        mine_repository(
-            repository,
-            output or Path("mined"),
-            revision=revision,
-            newest=newest,
-            limit=limit,
-            attempts=attempts,
-            max_time=max_time,
-            test_time=test_time,
-            half=half,
-            show_tests=show_tests,
-        )
-    )
-
-
-def mine_repository(
-    repository: Path,
-    output: Path,
-    *,
-    revision: str,
-    newest: int | None,
-    limit: int | None,
-    attempts: int | None,
-    max_time: float | None,
-    test_time: float,
-    half: HalfOption | None,
-    show_tests: bool,
-) -> int:
-    """Mine with a line on standard error for each commit. Returns the exit code. Raises UserError."""
     from packages.evaluation.commands.mining_setup import prepare_mining
     from packages.evaluation.mining.mine_fixes import MiningLimits, mine_fixes
     from sandbox.sanitize import sanitize_text
 
+    folder = output or Path("mined")
     setup = prepare_mining(repository)
     summary = mine_fixes(
         repository,
-        output,
+        folder,
         limits=MiningLimits(
             newest=newest, attempts=attempts, tasks=limit, test_seconds=test_time, seconds=max_time
         ),
@@ -94,9 +65,9 @@ def mine_repository(
         access=setup.access,
         report=setup.report,
     )
-    print(sanitize_text(f"{output}: {summary.found} new tasks of {summary.tried} fixes that were tried"))
+    print(sanitize_text(f"{folder}: {summary.found} new tasks of {summary.tried} fixes that were tried"))
     for reason, number in sorted(summary.rejected.items(), key=lambda item: -item[1]):
         print(sanitize_text(f"  {number} left out: {reason}"))
     if not summary.candidates:
         print("No commit changes programs and tests and says that it mends something.")
-    return int(Exit.DONE if summary.found or summary.known else Exit.NOTHING_TO_DO)
+    raise typer.Exit(int(Exit.DONE if summary.found or summary.known else Exit.NOTHING_TO_DO))
