@@ -16,10 +16,10 @@ from agent.extension.hooks.hook_catalog import load_hooks
 from agent.extension.skills.skill_catalog import load_skills
 from agent.team.definitions.agent_catalog import load_agents
 from cli.app import app
-from cli.importing.foreign_rules import add_rule
-from cli.importing.gemini_import import convert_command
-from cli.importing.import_plan import ImportPlan, merge_value
 from cli.settings.layers import load_settings
+from packages.importing.foreign_rules import add_rule
+from packages.importing.gemini_import import convert_command
+from packages.importing.import_plan import ImportPlan, merge_value
 
 
 def run(*words: str) -> Result:

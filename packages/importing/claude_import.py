@@ -9,10 +9,17 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from cli.importing.foreign_rules import add_rule
-from cli.importing.hook_import import add_hooks
-from cli.importing.import_plan import ImportPlan, add_servers, format_toml, get_names, get_table, read_json
 from cli.settings.settings_files import SERVER_FILE
+from packages.importing.foreign_rules import add_rule
+from packages.importing.hook_import import add_hooks
+from packages.importing.import_plan import (
+    ImportPlan,
+    add_servers,
+    format_toml,
+    get_names,
+    get_table,
+    read_json,
+)
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SOURCE, read_regular_file
 from sandbox.policy.rules import PERMISSIONS
