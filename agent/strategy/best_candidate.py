@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from agent.exit_codes import BY_FAULT, Exit
 from agent.monitor.answers import TurnEnd
 from agent.strategy.candidate import Candidate, describe_candidate
-from agent.strategy.leader_comparison import compare_leaders
 from agent.strategy.ranking import rank_candidates
 from agent.strategy.refinement import Refinement
 from agent.strategy.strategy_turn import StrategyTurn
 from sandbox.errors import UserError
+from sandbox.extensions import load_extension
 
 
 async def apply_best(
@@ -31,7 +31,7 @@ async def apply_best(
         return await finish_unchanged(turn, candidates)
     chosen = turn.find_choice(candidates)
     if chosen is None:
-        ranking = await compare_leaders(turn, ranking)
+        ranking = await load_extension("judges", "leaders")(turn, ranking)
     best = chosen or ranking.best
     why = best.objection or (await refinement.explain_worthless(best) if refinement is not None else "")
     if why:

@@ -1,4 +1,4 @@
-"""The selector of `agent.verify.select.agreement` for many sets of one task's programs at once.
+"""The selector of `packages.search.select.agreement` for many sets of one task's programs at once.
 
 Its choices are those of `form_groups`; rules are tuned on millions of them.
 """
@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agent.verify.select.agreement import (
+from agent.verify.select.behaviour import has_value
+from packages.search.select.agreement import (
     CONSTANT,
     LEAST_SUPPORT,
     LEAST_TESTS,
@@ -19,7 +20,6 @@ from agent.verify.select.agreement import (
     GeneratedTest,
     _measure_constancy,
 )
-from agent.verify.select.behaviour import has_value
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,10 +8,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from agent.verify.select.agreement import BehaviourTable, GeneratedTest
 from agent.verify.select.input_generation import measure_unread
-from agent.verify.select.levels import BehaviourLevel
-from agent.verify.select.selection import Choice, choose_candidate
+from packages.search.select.agreement import BehaviourTable, GeneratedTest
+from packages.search.select.levels import BehaviourLevel
+from packages.search.select.selection import Choice, choose_candidate
 
 Record = dict[str, Any]
 

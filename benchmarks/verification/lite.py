@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.verify.select.patch_text import PatchFile, parse_patch
-from agent.verify.select.static_signs import measure_signs
 from benchmarks.verification.pools import find_repository, is_development, list_files, read_blob
+from packages.search.select.patch_text import PatchFile, parse_patch
+from packages.search.select.static_signs import measure_signs
 
 ROVER, AIDER = "nus-apr/auto-code-rover", "paul-gauthier/aider-swe-bench"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from agent.verify.select.agreement import BehaviourTable, GeneratedTest, form_groups
 from benchmarks.search.fast_selector import FastSelector
+from packages.search.select.agreement import BehaviourTable, GeneratedTest, form_groups
 
 
 def test_the_fast_selector_chooses_the_best_group() -> None:

@@ -127,7 +127,7 @@ ALLOWED = {
     "cli/init/agents_file.py": WRITES,
     "agent/verify/answer_schema.py": NAMED,
     "agent/team/answers_file.py": NAMED,
-    "agent/verify/select/changed_functions.py": "through Project.read_text: by the tools' place, bounded",
+    "packages/search/select/changed_functions.py": "through Project.read_text: by the tools' place, bounded",
     "tools/lint/gaming/git_changes.py": "through Change.read_text: contents in memory",
     "packages/evaluation/suites/source_folder.py": NAMED,
     "packages/evaluation/suites/projects/refactorbench.py": NAMED,

@@ -1,1 +1,1 @@
-"""Selection among candidate changes or programs by evidence, the strongest kind first."""
+"""Programs called with generated inputs, and what they answer."""

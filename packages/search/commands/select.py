@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from agent.session_settings import SessionSettings
     from agent.turn.side_calls import SideCalls
     from agent.verify.select.checks import Check
-    from agent.verify.select.program_selection import ProgramSelection
-    from agent.verify.select.tournament import Ask
+    from packages.search.select.program_selection import ProgramSelection
+    from packages.search.select.tournament import Ask
     from sandbox.process.command import Sandbox
     from tools.core.workspace import Workspace
 
@@ -125,7 +125,7 @@ async def _select_program(
     root: Path, request: _Request, texts: Sequence[str], ask: Ask | None
 ) -> ProgramSelection:
     from agent.verify.select.program_runner import Program, ProgramRunner
-    from agent.verify.select.program_selection import Evidence, select_program
+    from packages.search.select.program_selection import Evidence, select_program
 
     evidence = Evidence(
         checks=_read_checks(request.checks, request.function),
@@ -147,7 +147,7 @@ async def _select_patch(
     import tempfile
 
     from agent.app_dirs import make_private_folder
-    from agent.verify.select.patch_selection import PatchTask, select_patch
+    from packages.search.select.patch_selection import PatchTask, select_patch
 
     cache = make_private_folder(Home.from_environment().cache)
     place = Path(tempfile.mkdtemp(prefix="select-", dir=cache))

@@ -6,10 +6,10 @@ import asyncio
 
 from agent.children.children import Children
 from agent.turn.runtime import Runtime
-from agent.verify.select.tournament import ONE_WORD, OpinionLevel
 from packages.search.review.agreement import Result, count_opinion
 from packages.search.review.answers import Preference
 from packages.search.review.child_opinion import ask_role
+from packages.search.select.tournament import ONE_WORD, OpinionLevel
 from sandbox.lazy_dataclass import dataclass
 
 

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from agent.verify.select.agreement import (
+from agent.verify.verdict import Verdict, VerdictOutcome
+from packages.search.select.agreement import (
     BehaviourTable,
     GeneratedTest,
     find_distinguishing_call,
     form_groups,
     keep_discriminating,
 )
-from agent.verify.select.levels import BehaviourLevel, SizeLevel, VerdictLevel, calibrate
-from agent.verify.select.selection import Choice, Level, choose_candidate
-from agent.verify.select.tournament import OpinionLevel
-from agent.verify.verdict import Verdict, VerdictOutcome
+from packages.search.select.levels import BehaviourLevel, SizeLevel, VerdictLevel, calibrate
+from packages.search.select.selection import Choice, Level, choose_candidate
+from packages.search.select.tournament import OpinionLevel
 
 
 def choose(number: int, *levels: Level, least: float = 0.0) -> Choice:

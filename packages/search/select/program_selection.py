@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.verify.select.agreement import BehaviourTable, GeneratedTest, find_distinguishing_call
 from agent.verify.select.behaviour import compute_key, format_key
 from agent.verify.select.checks import Check
 from agent.verify.select.input_generation import (
@@ -15,11 +14,12 @@ from agent.verify.select.input_generation import (
     iter_smaller_calls,
     measure_unread,
 )
-from agent.verify.select.levels import BehaviourLevel, SizeLevel, VerdictLevel
 from agent.verify.select.program_runner import Program, ProgramRun, ProgramRunner
-from agent.verify.select.selection import LEAST_CONFIDENCE, Choice, Level, choose_candidate
-from agent.verify.select.tournament import Ask, OpinionLevel
 from agent.verify.verdict import Verdict
+from packages.search.select.agreement import BehaviourTable, GeneratedTest, find_distinguishing_call
+from packages.search.select.levels import BehaviourLevel, SizeLevel, VerdictLevel
+from packages.search.select.selection import LEAST_CONFIDENCE, Choice, Level, choose_candidate
+from packages.search.select.tournament import Ask, OpinionLevel
 from sandbox.lazy_dataclass import dataclass
 
 INPUTS = 60

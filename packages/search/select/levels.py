@@ -5,16 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
-from agent.verify.select.agreement import (
+from agent.verify.verdict import Evidence, Verdict
+from packages.search.select.agreement import (
     BehaviourTable,
     GeneratedTest,
     Group,
     form_groups,
     keep_discriminating,
 )
-from agent.verify.select.selection import Rating
-from agent.verify.select.static_signs import StaticSigns
-from agent.verify.verdict import Evidence, Verdict
+from packages.search.select.selection import Rating
+from packages.search.select.static_signs import StaticSigns
 from sandbox.lazy_dataclass import dataclass
 
 CALIBRATION: Sequence[tuple[float, float]] = (

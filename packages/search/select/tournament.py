@@ -10,8 +10,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from agent.verify.select.selection import Rating
 from agent.verify.verdict import Evidence
+from packages.search.select.selection import Rating
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from agent.verify.select.patch_text import PatchFile
+from packages.search.select.patch_text import PatchFile
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 from tools.lint.test_files import is_test_file

@@ -6,15 +6,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agent.verify.select.changed_functions import collect_project_calls, find_common_function
-from agent.verify.select.levels import SizeLevel, StaticLevel, VerdictLevel
-from agent.verify.select.patch_trials import PatchTrial, apply_patch, run_suite
 from agent.verify.select.program_runner import ProgramRunner
-from agent.verify.select.program_selection import Evidence, ProgramSelection, select_program
-from agent.verify.select.selection import LEAST_CONFIDENCE, Level, choose_candidate
-from agent.verify.select.static_signs import measure_signs
-from agent.verify.select.tournament import Ask, OpinionLevel
 from agent.verify.verdict import Verdict
+from packages.search.select.changed_functions import collect_project_calls, find_common_function
+from packages.search.select.levels import SizeLevel, StaticLevel, VerdictLevel
+from packages.search.select.patch_trials import PatchTrial, apply_patch, run_suite
+from packages.search.select.program_selection import Evidence, ProgramSelection, select_program
+from packages.search.select.selection import LEAST_CONFIDENCE, Level, choose_candidate
+from packages.search.select.static_signs import measure_signs
+from packages.search.select.tournament import Ask, OpinionLevel
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace

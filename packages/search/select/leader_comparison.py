@@ -1,4 +1,4 @@
-"""Candidates that their own tests leave equal, compared by the evidence of `agent.verify.select`.
+"""Candidates that their own tests leave equal, compared by further evidence.
 
 The suite ran in each attempt already; what is left is the reproduction, behaviour on generated inputs, static signs,
 a judge's opinions where the settings want them, and size.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from agent.exit_codes import Exit
 from agent.strategy.candidate import Candidate
@@ -16,24 +16,14 @@ from agent.strategy.ranking import Ranking, find_leaders
 from agent.strategy.strategy_turn import StrategyTurn
 from agent.verify.verdict import Verdict
 from sandbox.errors import UserError
-from sandbox.extensions import load_extension
 
 if TYPE_CHECKING:
-    from agent.verify.select.patch_selection import Reproduce
-    from agent.verify.select.selection import Choice
+    from packages.search.review.judge import PairJudge
+    from packages.search.select.patch_selection import Reproduce
+    from packages.search.select.selection import Choice
 
 MOST_LEADERS = 8
 """Candidates that are compared, each in a copy of the project; the others follow by size."""
-
-
-class PairJudge(Protocol):
-    """A model's opinion on two candidates."""
-
-    async def ask(self, question: str) -> str:
-        """Return "A", "B" or "SAME"; "" without an answer."""
-
-    async def compare_with_truth(self, task: str, right: str, wrong: str) -> None:
-        """Count whether its opinion on a pair agrees with what ran."""
 
 
 async def compare_leaders(turn: StrategyTurn, ranking: Ranking) -> Ranking:
@@ -47,7 +37,12 @@ async def compare_leaders(turn: StrategyTurn, ranking: Ranking) -> Ranking:
         return replace(ranking, reason=f"{len(leaders)} attempts made the same change")
     if len(first) < 2:
         return ranking
-    judge = _make_judge(turn, first[0]) if turn.runtime.settings.verify.judge else None
+    judge = None
+    if turn.runtime.settings.verify.judge:
+        from packages.search.review.judge import PairJudge
+
+        verdicts = first[0].verification
+        judge = PairJudge(runtime=turn.runtime, children=turn.children, verdicts=verdicts)
     try:
         choice = await _select(turn, first, judge)
     except UserError:  # too large to be copied, or a patch that is more than text: size decides
@@ -63,13 +58,6 @@ async def compare_leaders(turn: StrategyTurn, ranking: Ranking) -> Ranking:
     )
 
 
-def _make_judge(turn: StrategyTurn, leader: Candidate) -> PairJudge:
-    judge: PairJudge = load_extension("judges", "pair")(
-        runtime=turn.runtime, children=turn.children, verdicts=leader.verification
-    )
-    return judge
-
-
 def _find_refuted(ranking: Ranking) -> Candidate | None:
     """Return a candidate whose tests fail, beside a best one whose tests pass: the pair shows what a judge is worth."""
     if ranking.best.exit_code != Exit.DONE:
@@ -80,7 +68,7 @@ def _find_refuted(ranking: Ranking) -> Candidate | None:
 
 
 async def _select(turn: StrategyTurn, candidates: Sequence[Candidate], judge: PairJudge | None) -> Choice:
-    from agent.verify.select.patch_selection import PatchTask, select_patch
+    from packages.search.select.patch_selection import PatchTask, select_patch
 
     patches = [turn.read_patch(each).decode("utf-8", "surrogateescape") for each in candidates]
     # A test that a patch weakens is restored for another run; otherwise each attempt's own run is the evidence.

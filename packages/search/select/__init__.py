@@ -1,0 +1,1 @@
+"""Choice of one among several candidates, by levels of evidence."""
