@@ -142,9 +142,9 @@ def make_runtime(invocation: Invocation, home: Home, settings: SessionSettings) 
 
         load_extension("checks", "review")(runtime)
     if wants_telemetry(os.environ):
-        from agent.telemetry.attachment import attach_telemetry
+        from sandbox.extensions import load_extension
 
-        attach_telemetry(runtime, os.environ, VERSION)
+        load_extension("telemetry", "otel")(runtime, os.environ, VERSION)
     gc.freeze()  # the start is over: its objects are permanent, and the collector, off since the launch,
     gc.enable()  # handles the rest
     return runtime

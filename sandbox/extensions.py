@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Group = Literal[
     "checks",
     "commands",
+    "drafts",
     "executors",
     "inputs",
     "judges",
@@ -30,6 +31,7 @@ Group = Literal[
     "reports",
     "served_tools",
     "strategies",
+    "telemetry",
     "tools",
     "trial_executors",
 ]

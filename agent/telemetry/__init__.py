@@ -1,1 +1,1 @@
-"""Spans and metrics of a session by OpenTelemetry, sent where the variables `OTEL_*` say."""
+"""Whether a session sends spans and metrics."""

@@ -44,7 +44,6 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "setup.doctor": ("doctor",),
     "setup.demo": ("demo",),
     "setup.trust": ("trust",),
-    "setup.init": ("init",),
     "offline.policy": ("policy",),
     "config.rules": ("rules",),
     "config.agents": ("agents",),

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 OF_OURS = {
     "packages/evaluation/suites/suite_table.py": "a module of ours, by the table of suites",
-    "packages/importing/commands/import_.py": "a module of ours, by an agent that the option allows",
+    "packages/setup/commands/import_.py": "a module of ours, by an agent that the option allows",
     "cli/commands/group.py": "a module of ours, by the table of commands",
     "tools/builtin_tools.py": "a module of ours, by the table of tools",
     "tools/code/languages.py": "a grammar of the table of languages",

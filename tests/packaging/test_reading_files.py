@@ -124,7 +124,7 @@ ALLOWED = {
     "cli/commands/sessions/context.py": OWN,
     "cli/commands/sessions/session.py": NAMED,
     "cli/hooks/commit_message.py": "the message that git hands to its hook",
-    "cli/init/agents_file.py": WRITES,
+    "packages/setup/init/agents_file.py": WRITES,
     "agent/verify/answer_schema.py": NAMED,
     "agent/team/answers_file.py": NAMED,
     "packages/search/select/changed_functions.py": "through Project.read_text: by the tools' place, bounded",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cli.tui.commands.slash_command import Command
 from sandbox.errors import Fault, UserError
+from sandbox.extensions import load_extension
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
@@ -31,8 +32,7 @@ async def repair(chat: Conversation, argument: str) -> None:
 
 async def init(chat: Conversation, argument: str) -> None:
     """Draft AGENTS.md."""
-    from cli.init.agents_file import write_draft
-
+    write_draft = load_extension("drafts", "agents_file")
     path = await asyncio.to_thread(write_draft, chat.runtime.workspace.root, force=False)
     chat.show_message(f"{path.name} is a draft: read it, correct it, fill in what is marked, and commit it")
 

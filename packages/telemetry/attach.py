@@ -13,8 +13,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from agent.session.log import Session
-from agent.telemetry.session_spans import AGENT, SessionSpans
 from agent.telemetry.telemetry_choice import wants_content, wants_signal
+from packages.telemetry.session_spans import AGENT, SessionSpans
 
 PATIENCE = 3.0
 """Seconds that one transfer may take: a collector that does not answer must not hold up the end of a session."""

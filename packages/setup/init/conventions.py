@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from cli.init.layout import LANGUAGES
-from cli.init.purpose import get_table, parse_toml, read_beginning
+from packages.setup.init.layout import LANGUAGES
+from packages.setup.init.purpose import get_table, parse_toml, read_beginning
 from sandbox.errors import UserError
 from sandbox.lazy_pattern import compile_lazily
 from tools.git.git_process import Git

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from packages.importing.foreign_rules import add_rule
-from packages.importing.gemini_parts import add_agents, add_policies, add_skills, name_extensions
-from packages.importing.import_plan import ImportPlan, add_servers, get_names, get_table, read_json
+from packages.setup.importing.foreign_rules import add_rule
+from packages.setup.importing.gemini_parts import add_agents, add_policies, add_skills, name_extensions
+from packages.setup.importing.import_plan import ImportPlan, add_servers, get_names, get_table, read_json
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
 

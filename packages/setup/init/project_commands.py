@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from cli.init.purpose import get_table, parse_json, parse_toml, read_beginning
+from packages.setup.init.purpose import get_table, parse_json, parse_toml, read_beginning
 from sandbox.fs.workspace_tree import Tree
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from packages.importing.import_plan import ImportPlan
+from packages.setup.importing.import_plan import ImportPlan
 
 FILE = "agent-hooks.json"
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from agent.model.effort import EFFORTS
-from packages.importing.foreign_rules import add_rule
-from packages.importing.hook_import import add_hooks
-from packages.importing.import_plan import ImportPlan, get_table, read_json
+from packages.setup.importing.foreign_rules import add_rule
+from packages.setup.importing.hook_import import add_hooks
+from packages.setup.importing.import_plan import ImportPlan, get_table, read_json
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
 from sandbox.policy.rules import Permission

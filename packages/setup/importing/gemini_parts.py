@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from packages.importing.codex_parts import read_toml
-from packages.importing.foreign_rules import add_rule
-from packages.importing.import_plan import ImportPlan, get_names, get_table
+from packages.setup.importing.codex_parts import read_toml
+from packages.setup.importing.foreign_rules import add_rule
+from packages.setup.importing.import_plan import ImportPlan, get_names, get_table
 from sandbox.policy.rules import Permission
 
 _DECISIONS: Mapping[str, Permission] = {"allow": "allow", "ask_user": "ask", "deny": "deny"}

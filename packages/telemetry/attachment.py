@@ -11,7 +11,7 @@ from agent.turn.runtime import Runtime
 def attach_telemetry(runtime: Runtime, env: Mapping[str, str], version: str) -> None:
     """Let a session send spans and metrics; where the extra is not installed, one quiet line says so."""
     try:
-        from agent.telemetry.attach import SessionTelemetry
+        from packages.telemetry.attach import SessionTelemetry
     except ImportError:
         told = "OTEL_EXPORTER_OTLP_ENDPOINT is set, but not the extra that sends: pip install 'patchwright[otel]'"
         runtime.session.append(Signal(name="telemetry", detail=told))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cli.init.conventions import measure_conventions
-from cli.init.layout import describe_layout
-from cli.init.project_commands import ProjectCommand, find_commands
-from cli.init.purpose import identify_project
 from cli.repository_files import list_files
+from packages.setup.init.conventions import measure_conventions
+from packages.setup.init.layout import describe_layout
+from packages.setup.init.project_commands import ProjectCommand, find_commands
+from packages.setup.init.purpose import identify_project
 from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text
 

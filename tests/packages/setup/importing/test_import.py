@@ -17,9 +17,9 @@ from agent.extension.skills.skill_catalog import load_skills
 from agent.team.definitions.agent_catalog import load_agents
 from cli.app import app
 from cli.settings.layers import load_settings
-from packages.importing.foreign_rules import add_rule
-from packages.importing.gemini_import import convert_command
-from packages.importing.import_plan import ImportPlan, merge_value
+from packages.setup.importing.foreign_rules import add_rule
+from packages.setup.importing.gemini_import import convert_command
+from packages.setup.importing.import_plan import ImportPlan, merge_value
 
 
 def run(*words: str) -> Result:

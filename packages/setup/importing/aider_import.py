@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.model.effort import EFFORTS
-from packages.importing.import_plan import ImportPlan
+from packages.setup.importing.import_plan import ImportPlan
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
 

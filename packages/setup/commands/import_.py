@@ -52,11 +52,11 @@ def import_from(agent: Agent, folder: Path, *, yes: bool, as_json: bool) -> int:
     """Show what can be taken over from an agent, and write it if the user says so. Returns the exit code."""
     from importlib import import_module
 
-    from packages.importing.import_plan import describe_plan, write_plan
+    from packages.setup.importing.import_plan import describe_plan, write_plan
 
     root, _ = find_workspace_root(folder, need_git=False)
     home = Home.from_environment()
-    plan = getattr(import_module(f"packages.importing.{agent}_import"), f"read_{agent}")(root)
+    plan = getattr(import_module(f"packages.setup.importing.{agent}_import"), f"read_{agent}")(root)
     lines = list(describe_plan(plan, home))
     new = [each for each in lines if each.startswith(("setting ", "file "))]
     if as_json:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.setup.init import init_project
-from cli.init.agents_file import build_draft, write_draft
+from packages.setup.commands.init import init_project
+from packages.setup.init.agents_file import build_draft, write_draft
 from sandbox.errors import Fault, UserError
 from tests.support.cli import git
 

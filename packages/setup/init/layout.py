@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from cli.init.purpose import extract_first_sentence, read_beginning
+from packages.setup.init.purpose import extract_first_sentence, read_beginning
 
 LANGUAGES = {
     "c": "C",

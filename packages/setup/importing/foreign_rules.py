@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from packages.importing.import_plan import ImportPlan
+from packages.setup.importing.import_plan import ImportPlan
 from sandbox.errors import UserError
 from sandbox.policy.rules import Permission, parse_rule
 from tools.builtin_tools import NAMES

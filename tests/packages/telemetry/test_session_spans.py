@@ -29,7 +29,7 @@ from agent.events import (
 from agent.events.child_events import ChildProgress
 from agent.events.event_base import UsageRecord
 from agent.events.serialization import collect_fields
-from agent.telemetry.session_spans import SessionSpans
+from packages.telemetry.session_spans import SessionSpans
 
 NAMES = {
     *(value for name, value in vars(gen_ai_attributes).items() if name.startswith("GEN_AI_")),

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from cli.settings.settings_files import SERVER_FILE
-from packages.importing.claude_import import find_off_shared_servers
-from packages.importing.import_plan import ImportPlan, add_servers
+from packages.setup.importing.claude_import import find_off_shared_servers
+from packages.setup.importing.import_plan import ImportPlan, add_servers
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS
 from sandbox.fs.untrusted_file import read_workspace_file

@@ -32,7 +32,7 @@ def init(
 
 def init_project(folder: Path, *, force: bool, show: bool) -> int:
     """Write the draft into the repository around `folder`, or print it. Raises UserError."""
-    from cli.init.agents_file import build_draft, write_draft
+    from packages.setup.init.agents_file import build_draft, write_draft
     from sandbox.policy.foreign_stores import refuse_foreign_stores
 
     root, _ = find_workspace_root(folder, need_git=False)

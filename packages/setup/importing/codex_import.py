@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from agent.model.effort import EFFORTS
-from packages.importing.codex_parts import add_agents, add_command_rules, add_hook_files, read_toml
-from packages.importing.import_plan import ImportPlan, add_servers, get_table
+from packages.setup.importing.codex_parts import add_agents, add_command_rules, add_hook_files, read_toml
+from packages.setup.importing.import_plan import ImportPlan, add_servers, get_table
 
 _PROVIDER_FIELDS = {"name", "base_url", "env_key", "env_key_instructions", "wire_api"}
 _APPROVALS = {

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from cli.settings.settings_files import SERVER_FILE
-from packages.importing.foreign_rules import add_rule
-from packages.importing.hook_import import add_hooks
-from packages.importing.import_plan import (
+from packages.setup.importing.foreign_rules import add_rule
+from packages.setup.importing.hook_import import add_hooks
+from packages.setup.importing.import_plan import (
     ImportPlan,
     add_servers,
     format_toml,
