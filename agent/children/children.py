@@ -16,7 +16,6 @@ from agent.children.executor import CRASHED, ChildOrder, Executor
 from agent.children.in_process import InProcessExecutor
 from agent.children.places import Lease, OpenPlace, Worktrees, remove_leftover_worktrees
 from agent.children.spec import ChildResult, ChildSpec, Runs
-from agent.children.unfinished import list_unfinished_children
 from agent.events import ChildEvent, ChildProgress, Event
 from agent.events.serialization import collect_fields
 from agent.mode_switch import read_current_settings
@@ -142,13 +141,6 @@ class Children:
             await asyncio.to_thread(
                 remove_leftover_worktrees, self._parent.workspace.root, self._environment.home
             )
-
-    def find_unfinished(self) -> list[str]:
-        """Return the ids of children that a kill ended: what they began last may have taken effect."""
-        known = {child.id for child in self._open}
-        return [
-            each.child for each in list_unfinished_children(self._parent.session) if each.child not in known
-        ]
 
     def _check_start(self, spec: ChildSpec) -> None:
         if self._environment.request.depth >= MOST_DEPTH:

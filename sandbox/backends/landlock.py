@@ -77,7 +77,6 @@ class Landlock:
                 build_ruleset(query_abi_version(), network=self._bounds.network),
                 rules,
                 filter_,
-                changing=str(self.root),
             )
             with confining as confinement, open_pipe_gate(gate) as opened:
                 launch = Launch(

@@ -34,15 +34,10 @@ class Confinement:
     attributes: struct landlock_ruleset_attr
     rules: rights and the paths that have them; missing paths are left out
     instructions: the seccomp filter, empty for none
-    changing: the folder, links resolved, in which other processes may exchange folders for links meanwhile; "" for
-        anywhere
     """
 
-    def __init__(
-        self, attributes: bytes, rules: Sequence[tuple[int, str]], instructions: bytes, changing: str = ""
-    ) -> None:
+    def __init__(self, attributes: bytes, rules: Sequence[tuple[int, str]], instructions: bytes) -> None:
         self._libc = _load_libc()
-        self._changing = f"{changing}{os.sep}"
         self._ruleset = self._require_success(
             self._libc.syscall(_CREATE_RULESET, attributes, len(attributes), 0), "landlock_create_ruleset"
         )
@@ -88,17 +83,6 @@ class Confinement:
             self._require_success(added, f"landlock_add_rule {path!r}")
         finally:
             os.close(place)
-
-    def _open_place(self, path: str) -> int:
-        """Return a descriptor of a path; -1 if there is nothing to allow: it is missing, not visible to us, or
-        behind a link that took a folder's place since the rules were made."""
-        if path.startswith(self._changing):  # half the speed, so only there
-            how = _WITHOUT_LINKS
-            return int(self._libc.syscall(_OPENAT2, _AT_FDCWD, os.fsencode(path), how, len(how)))
-        try:
-            return os.open(path, _PATH_ONLY)
-        except OSError:
-            return -1
 
     def _drop_capabilities(self) -> None:
         """Drop capabilities of this thread only: these calls change one thread, unlike those for user ids."""

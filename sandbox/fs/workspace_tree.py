@@ -126,20 +126,6 @@ class Tree:
             remove = os.rmdir if stat.S_ISDIR(place.require_stat().st_mode) else os.unlink
             remove(place.name, dir_fd=place.folder)
 
-    def move(self, old: str, new: str) -> None:
-        """Rename a file, link or folder; parents are created. Raises FileExistsError if the target exists."""
-        with (
-            self.open_entry(old, follow_last=False) as source,
-            self.open_entry(new, follow_last=False, make_parents=True) as target,
-            translate_write_errors(new),
-        ):
-            self.check_writable(source.path)
-            self.check_writable(target.path)
-            source.require_stat()
-            if target.stat():
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new)
-            os.rename(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
-
     def _stat_mode(self, path: str) -> int:
         with self.open_entry(path) as place:
             found = place.stat()

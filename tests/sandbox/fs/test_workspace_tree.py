@@ -81,9 +81,6 @@ def test_paths_that_lead_outside_or_are_none_are_refused_for_everything(tree: Tr
     ):
         with pytest.raises(OutsideWorkspace):
             use(path)
-    for pair in ((path, "new"), ("src/cart.py", path)):
-        with pytest.raises(OutsideWorkspace):
-            tree.move(*pair)
     with pytest.raises(OutsideWorkspace):
         tree.write(path, b"x")
 
@@ -241,8 +238,6 @@ def test_protected_places_are_read_but_not_changed(tree: Tree, path: str) -> Non
     changes: tuple[Callable[[], None], ...] = (
         lambda: tree.write(path, b"x"),
         lambda: tree.remove(path),
-        lambda: tree.move(path, "src/taken"),
-        lambda: tree.move("src/cart.py", path),
     )
     for change in changes:
         with pytest.raises(ProtectedPath):
@@ -263,23 +258,11 @@ def test_protection_holds_through_a_link(tree: Tree) -> None:
     assert tree.read("settings") == b"[core]\n"
 
 
-def test_the_workspace_itself_is_not_replaced_moved_or_removed(tree: Tree) -> None:
+def test_the_workspace_itself_is_not_replaced_or_removed(tree: Tree) -> None:
     with pytest.raises(ProtectedPath):
         tree.remove(".")
-    with pytest.raises(ProtectedPath):
-        tree.move(".", "elsewhere")
     with pytest.raises((ProtectedPath, NotAFile)):
         tree.write(".", b"x")
-
-
-def test_moving_never_replaces(tree: Tree) -> None:
-    tree.write("other", b"precious")
-    with pytest.raises(FileExistsError):
-        tree.move("src/cart.py", "other")
-    tree.move("src/cart.py", "moved/here/cart.py")
-    assert tree.read("other") == b"precious"
-    assert tree.read("moved/here/cart.py") == b"total = 0\n"
-    assert not tree.is_file("src/cart.py")
 
 
 def test_removing_takes_files_links_and_empty_folders_only(tree: Tree) -> None:
