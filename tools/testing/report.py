@@ -110,7 +110,11 @@ def tally_findings(
         counts[kind] += 1
     named = list(zip(names, verdicts, strict=False))
     return Findings(
-        **counts,
+        passed=counts["passed"],
+        failed=counts["failed"],
+        errors=counts["errors"],
+        skipped=counts["skipped"],
+        xfailed=counts["xfailed"],
         passed_tests=tuple(name for name, kind in named if kind == "passed"),
         skipped_tests=tuple(name for name, kind in named if kind in ("skipped", "xfailed")),
         failures=limit_failures(failures),
