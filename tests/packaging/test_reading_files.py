@@ -24,6 +24,7 @@ WRITES = "opens for writing, or a folder's handle"
 ALLOWED = {
     "patchwright/launcher.py": OWN,
     "tools/builtin_tools.py": OWN,
+    "sandbox/extensions.py": OWN,
     "sandbox/fs/regular_file.py": "the place",
     "sandbox/fs/workspace_tree.py": "the tools' place: by folder handles, regular files only",
     "sandbox/fs/dirfd_walk.py": "folder handles",
@@ -62,7 +63,6 @@ ALLOWED = {
     "cli/protocols/mcp_server/token_file.py": NAMED,
     "cli/detached/run_record.py": OWN,
     "sandbox/backends/selection.py": OWN,
-    "sandbox/backends/thread_confinement.py": "handles that read nothing (O_PATH)",
     "sandbox/network/netns_join.py": SYSTEM,
     "sandbox/network/port_probe.py": SYSTEM,
     "sandbox/policy/trust.py": OWN,
