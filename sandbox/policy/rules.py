@@ -193,7 +193,7 @@ def explain_empty_pattern(kind: Kind, pattern: str) -> tuple[str, str] | None:
                 "matches no path",
                 "Write / between folders, and one rule for each alternative: * ? ** are wildcards.",
             )
-    if kind == "network" and re.search(r"[/\s]", pattern):
+    if kind == "network" and re.search(r"[/\s]|:(?:80|443)$", pattern):  # hosts are named without the usual ports
         return "matches no host", "Name the host alone, such as network(pypi.org)."
     if kind == "mcp" and not re.search(r"[.*?]", pattern):
         return "matches no tool", "Name server and tool, such as mcp(server.*)."

@@ -17,6 +17,7 @@ OF_OURS = {
     "patchwright/exports.py": "a module of ours, by the table of exports",
     "tools/lint/checks/__init__.py": "a module of ours, by the list of checks",
     "sandbox/extensions.py": "an object of ours, by the table of packages",
+    "sandbox/policy/allowed_commands.py": "no module: the options of a command, whose finder has the same name",
     "tools/web/page_text.py": "a library of the table of converters",
 }
 """Files of this process that import or look up a module by a name that is no constant, and where the name is from."""
