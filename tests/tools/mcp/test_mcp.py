@@ -116,6 +116,10 @@ def test_tools_are_offered_called_and_what_they_say_is_kept_apart(at: Workspace)
         (f"{PYTHON} -c pass", "it ended with exit status 0"),
         (python("raise SystemExit('set CALC_KEY')"), "it ended with exit status 1: set CALC_KEY"),
         (
+            python("print('usage: calc KEY'); raise SystemExit(2)"),
+            "it ended with exit status 2: usage: calc KEY",
+        ),
+        (
             python("import sys; [print(n, file=sys.stderr) for n in range(9000)]; sys.exit(3)"),
             "it ended with exit status 3: 8997 / 8998 / 8999",
         ),

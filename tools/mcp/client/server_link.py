@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -308,6 +309,8 @@ class ServerLink:
             await asyncio.wait([self._serving], timeout=REASON_SECONDS)
 
     def _fail(self, gone: ServerGone) -> None:
+        if self._bounds.other_line and re.fullmatch(r"it ended with exit status \d+", str(gone)):
+            gone = ServerGone(f"{gone}: {self._bounds.other_line}")  # some say why on their standard output
         self._bounds.fail(str(gone))
         if not self._ready.done():
             self._ready.set_exception(gone)
