@@ -193,7 +193,9 @@ def explain_empty_pattern(kind: Kind, pattern: str) -> tuple[str, str] | None:
                 "matches no path",
                 "Write / between folders, and one rule for each alternative: * ? ** are wildcards.",
             )
-    if kind == "network" and re.search(r"[/\s]|:(?:80|443)$", pattern):  # hosts are named without the usual ports
+    if kind == "network" and re.search(
+        r"[/\s]|:(?:80|443)$", pattern
+    ):  # hosts are named without the usual ports
         return "matches no host", "Name the host alone, such as network(pypi.org)."
     if kind == "mcp" and not re.search(r"[.*?]", pattern):
         return "matches no tool", "Name server and tool, such as mcp(server.*)."
