@@ -84,4 +84,4 @@ def test_a_strategy_that_there_is_not_is_refused_with_the_names(tmp_path: Path) 
     done = run("run", "mend it", "--strategy", "crowd", "--model", "offline", cwd=shop.root)
     assert done.code == 2
     assert "there is no strategy 'crowd'" in done.err
-    assert "Strategies: single, pipeline, sample, tree, evolve, team, auto." in done.err
+    assert "Strategies: single, sample, pipeline, tree, evolve, team, auto." in done.err
