@@ -44,9 +44,6 @@ LIBRARY = {
         # what is called has an option of that name, defined in another file
         # others call it so
         ("def f(a):\n    b = a\n    return b\n", "def f(a):\n    b = a.flush()\n    return b\n"),
-        # calls that are none
-        ("def f(a):\n    return g(a.keys)\n", "def f(a):\n    return g(a.keys())\n"),
-        ("def f(a):\n    return g(a.size())\n", "def f(a):\n    return g(a.size)\n"),
         # whose attribute it is
         ("class A:\n    def h(self, b):\n        self.b = b\n        self.b.c()\n\n    def f(self):\n"
          "        return g(self)\n",
@@ -79,13 +76,6 @@ def test_the_fix_is_among_the_candidates(before: str, after: str) -> None:
 def test_a_call_gets_no_option_that_it_has() -> None:
     found = results("def f(a, fill):\n    return draw(a, fill)\n", LIBRARY)
     assert "def f(a, fill):\n    return draw(a, fill, fill=fill)\n" not in found
-
-
-def test_a_name_of_an_imported_module_is_found_when_nothing_binds_it() -> None:
-    before = "import itertools\n\n\ndef f(a):\n    return islice(a, 2)\n"
-    after = before.replace("islice(", "itertools.islice(")
-    assert after in results(before, hints=Hints(missing_names=frozenset({"islice"})))
-    assert after not in results(before)
 
 
 def test_an_attribute_that_nothing_has_is_mended_wherever_it_stands() -> None:
