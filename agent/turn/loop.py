@@ -7,6 +7,7 @@ step. Nothing here names a tool, a model or a view.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Coroutine, Sequence
 from dataclasses import field
@@ -25,6 +26,9 @@ from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
 from tools.core.action import Observation
 from tools.core.gateway import Gateway, tool_ends_turn
+
+_SOON = 5.0
+"""Seconds within which two interrupts are one wish."""
 
 
 class HarnessText(str):
@@ -57,6 +61,7 @@ class Loop:
     _stop: bool = False
     _acts: bool = False
     _interrupts: int = 0
+    _interrupted: float = 0.0
 
     async def run(self) -> TurnEnd:
         """Take steps until the turn is over. Raises UserError when the model or the disk fails."""
@@ -78,7 +83,8 @@ class Loop:
             alarm = self.purse.start_alarm(self._step.cancel)
             try:
                 end = await self._step
-                self._interrupts = 0
+                if time.monotonic() - self._interrupted > _SOON:
+                    self._interrupts = 0
             except asyncio.CancelledError:
                 if not self._step.cancelled() or _is_externally_cancelled():
                     raise
@@ -115,8 +121,12 @@ class Loop:
         return self.is_stepping and self._acts
 
     def interrupt(self) -> None:
-        """Cancel the running step: its actions, or the reply and with it the turn; a second call stops the turn."""
+        """Cancel the running step: its actions, or the reply and with it the turn; a second call stops the turn.
+
+        Soon after the first one, the second stops it though another step runs by then: steps can be short.
+        """
         self._interrupts += 1
+        self._interrupted = time.monotonic()
         if self._interrupts > 1:
             self.stop()
         elif self._step is not None and not self._step.cancel():

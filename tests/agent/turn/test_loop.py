@@ -159,6 +159,20 @@ def test_the_second_interrupt_ends_the_turn_and_the_log_stays_whole(tmp_path: Pa
     assert len(partial) == 1
 
 
+def test_two_interrupts_end_the_turn_though_a_step_ended_between_them(tmp_path: Path) -> None:
+    look = {"calls": [call("look", name="a")], "delay": 0.05}
+    it = bench(tmp_path, [{"calls": [call("wait")]}, look, {**look, "repeat": 100}, {"text": "done"}], TOOLS)
+
+    async def interrupt_twice(runtime: Runtime) -> None:
+        await until_waiting(runtime)
+        runtime.interrupt()
+        while len(observations(it)) < 3:  # a whole step went by
+            await asyncio.sleep(0.001)
+        runtime.interrupt()
+
+    assert it.turn("go", interrupt_twice).outcome == "interrupted"
+
+
 @pytest.mark.parametrize("later", range(8))
 def test_an_interrupt_at_the_end_of_a_step_is_not_lost(tmp_path: Path, later: int) -> None:
     it = bench(tmp_path, [{"calls": [call("look", name="a")], "repeat": 5}, {"text": "done"}], TOOLS)
