@@ -200,6 +200,7 @@ class GitRunner:
         extra: more variables, or others in place of ours
         confined: start it confined
         """
+        was_interrupted = self.interrupted
         program = require_own_program("git", self._workspace)
         environment = {
             **self._environment,
@@ -223,6 +224,8 @@ class GitRunner:
             else:
                 process = start()
         self._running = process
+        if self.interrupted and not was_interrupted:  # while it started: the signal met nothing
+            _signal_group(process, signal.SIGTERM)
         try:
             stdout, stderr = self._collect_output(process, stdin if process.stdin else None, timeout)
         finally:
@@ -276,12 +279,6 @@ class GitRunner:
         for number, (name, value) in enumerate(settings.items(), int(count)):
             found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
         return found
-
-    @property
-    def is_running(self) -> bool:
-        """Whether git itself runs; hooks and their processes may go on without it."""
-        running = self._running
-        return running is not None and running.poll() is None
 
     def interrupt(self, number: signal.Signals) -> None:
         """Signal the running command and its children, from another thread."""

@@ -94,7 +94,7 @@ class Broker:
             self._runner.interrupt(signal.SIGTERM)
             # Git gets the time to remove its locks, a hook that ignores signals gets none.
             until = time.monotonic() + GRACE
-            while not task.done() and self._runner.is_running and time.monotonic() < until:
+            while not task.done() and time.monotonic() < until:
                 await asyncio.wait([task], timeout=0.02)
             self._runner.interrupt(signal.SIGKILL)
             await asyncio.wait([task])

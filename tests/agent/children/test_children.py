@@ -22,7 +22,7 @@ from agent.budget.limit_settings import LimitSettings
 from agent.budget.purse import Amount
 from agent.children.children import MOST_DEPTH, Children
 from agent.children.spec import ChildResult, ChildSpec
-from agent.children.unfinished import read_cut_off_notice
+from agent.children.unfinished import list_unfinished_children, read_cut_off_notice
 from agent.events import ChildEvent, ChildProgress, Event, SessionStart, Signal
 from agent.exit_codes import Exit
 from agent.model.model_settings import CatalogSettings, ModelSettings
@@ -353,7 +353,7 @@ def test_a_killed_parent_leaves_whole_logs_and_finds_its_children(shop: Path, tm
         os.killpg(process.pid, signal.SIGKILL)
 
     async def story(runtime: Runtime, children: Children) -> None:
-        (unfinished,) = children.find_unfinished()
+        (unfinished,) = [each.child for each in list_unfinished_children(runtime.session)]
         told = [each.detail for each in runtime.session.replayed.select_events(Signal)]
         assert told == [
             f"cut off with this session: child {unfinished} (work), after 1 step, during shell,"
