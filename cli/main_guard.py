@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+
+INTERRUPTED = 130
+"""`Exit.INTERRUPTED`, which is not imported where nothing is interrupted."""
 
 
 def run_guarded(run: Callable[[], object]) -> None:
@@ -22,17 +26,28 @@ def run_guarded(run: Callable[[], object]) -> None:
             sys.stdout.flush()
     except BrokenPipeError:  # `| head` has read enough
         silence_stream(sys.stdout)
+    except KeyboardInterrupt:  # between the loops of a command, where none of them hears it
+        _ignore_interrupts()
+        _exit_past_leftovers(INTERRUPTED)
+        sys.exit(INTERRUPTED)
     except SystemExit as end:
+        _ignore_interrupts()
         if not isinstance(end.__context__, BrokenPipeError):
             _exit_past_leftovers(end.code)
             raise
         silence_stream(sys.stdout)  # typer's conversion of a BrokenPipeError
     except Exception as error:
+        _ignore_interrupts()
         if isinstance(error, OSError):
             silence_stream(sys.stdout)  # its buffer would fail once more at exit
         code = report_error(error)
         _exit_past_leftovers(code)
         sys.exit(code)
+
+
+def _ignore_interrupts() -> None:
+    """Let no Ctrl-C replace the exit code, which is decided."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _exit_past_leftovers(code: object) -> None:

@@ -1,8 +1,8 @@
 """What packages beside the floors add to them, by one table: no floor imports a package.
 
-Ours are in `packages/extensions.json`: group → name → object, as `module:attribute`. Those of other people's packages
-are their entry points in the groups `patchwright.GROUP`; they are looked for only by a name that is none of ours, since
-reading the metadata of all installed packages takes long.
+Ours are in `packages/extensions.json`: group → name → object, as `module:attribute`. Other people's packages add
+commands and strategies by entry points in the groups `patchwright.commands` and `patchwright.strategies`; these are looked
+for only by a name that is none of ours, since reading the metadata of all installed packages takes long.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ Group = Literal[
     "trial_executors",
 ]
 
+ForeignGroup = Literal["commands", "strategies"]
+
 _TABLE = Path(__file__).parents[1] / "packages" / "extensions.json"
 
 
@@ -60,7 +62,7 @@ def load_extension(group: Group, name: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def list_foreign_extensions(group: Group) -> dict[str, EntryPoint]:
+def list_foreign_extensions(group: ForeignGroup) -> dict[str, EntryPoint]:
     """Return the entry points of a group by name, in order; of two with one name the first found counts.
 
     Only the folders of installed packages of this Python are looked at, never the present folder: a repository names
@@ -77,7 +79,7 @@ def list_foreign_extensions(group: Group) -> dict[str, EntryPoint]:
     return dict(sorted(found.items()))
 
 
-def load_foreign_extension(group: Group, name: str) -> Any:
+def load_foreign_extension(group: ForeignGroup, name: str) -> Any:
     """Return the object of another package's entry point. Raises UserError if there is none, or it cannot be loaded."""
     entry = list_foreign_extensions(group).get(name)
     if entry is None:

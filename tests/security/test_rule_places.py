@@ -75,10 +75,10 @@ SPELLINGS: Sequence[Callable[[Path, str], str]] = [
 @pytest.fixture
 def root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
-    made = Repo(tmp_path / "work" / "shop")
+    made = Repo(tmp_path / "code" / "shop")
     for place in PLACES:
         made.write(place, "content\n")
-    (tmp_path / "work" / "link").symlink_to("shop")
+    (tmp_path / "code" / "link").symlink_to("shop")
     return made.root
 
 
@@ -149,7 +149,7 @@ def test_a_rule_on_edits_by_any_spelling_decides_about_edits(
 
 
 def test_a_folder_around_the_workspace_means_all_of_it(root: Path) -> None:
-    for pattern in (str(root), f"{root}/", str(root.parent), "~", "~/work/**", "/**", ".", "./"):
+    for pattern in (str(root), f"{root}/", str(root.parent), "~", "~/code/**", "/**", ".", "./"):
         rules = Rules((parse_rule(f"read({pattern})", "deny"),)).bind(root)
         assert rules.denies_reading("open.txt"), pattern
     other = Rules((parse_rule(f"read({root}-other/**)", "deny"),)).bind(root)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -92,10 +91,7 @@ class Broker:
         except asyncio.CancelledError:
             stop()
             self._runner.interrupt(signal.SIGTERM)
-            # Git gets the time to remove its locks, a hook that ignores signals gets none.
-            until = time.monotonic() + GRACE
-            while not task.done() and time.monotonic() < until:
-                await asyncio.wait([task], timeout=0.02)
+            await asyncio.wait([task], timeout=GRACE)  # git removes its locks meanwhile
             self._runner.interrupt(signal.SIGKILL)
             await asyncio.wait([task])
             if not task.cancelled():

@@ -199,7 +199,7 @@ WRONG = [
     ({"name": "x", "kind": "protect", "paths": ["~nobody-has-this-name/a"]}, "the home folder of no user"),
     ({"name": "x", "kind": "freeze", "paths": ["src/{a,b}.py"]}, "matches no path"),
     ({"name": "x", "kind": "diff", "max_lines": 1, "paths": ["src\\a.py"]}, "matches no path"),
-    ({"name": "x", "kind": "order", "text": "never edit(/work/a.py) after prompt"}, "matches nothing"),
+    ({"name": "x", "kind": "order", "text": "never edit(/other/a.py) after prompt"}, "matches nothing"),
     (
         {"name": "x", "kind": "order", "text": "commit needs read(../a) since edit"},
         "leads out of the workspace",

@@ -155,12 +155,12 @@ def test_a_long_log_opens_without_being_read(tmp_path: Path, monkeypatch: pytest
     size = (session.folder / "log.jsonl").stat().st_size
     taken: list[int] = []
 
-    def counted(line: bytes, path: Path, start: int) -> Event:
+    def count_line(line: bytes, path: Path, start: int) -> Event:
         taken.append(len(line))
         return parse_log_line(line, path, start)
 
-    monkeypatch.setattr("agent.session.branch_history.parse_log_line", counted)
-    monkeypatch.setattr("agent.session.log.parse_log_line", counted)
+    monkeypatch.setattr("agent.session.branch_history.parse_log_line", count_line)
+    monkeypatch.setattr("agent.session.log.parse_log_line", count_line)
     again = Session.open(session.folder)
     assert size > 3_000_000
     assert len(again.replayed) == 2_002

@@ -137,9 +137,9 @@ def test_rules_around_a_workspace_that_is_a_part_of_its_repository_count_when_th
     tmp_path: Path,
 ) -> None:
     repo = Repo(tmp_path / "shop")
-    repo.write("part/work/a/kept.log", "needle\n")
+    (repo.root / "part").mkdir()
+    at = workspace(repo.root / "part", {"a/kept.log": "needle\n"})
     repo.commit_all("Begin")
-    at = workspace(repo.root / "part")
     assert "1 line in 1 file" in call(search, at, pattern="needle").text
     repo.write(".gitignore", "*.log\n")
     assert "1 line in 1 file" in call(search, at, pattern="needle").text

@@ -34,12 +34,12 @@ class Taken:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, tools: Sequence[ToolSpec] = ()) -> None:
         self.read = 0
         with monkeypatch.context() as patch:
-            patch.setattr("agent.session.branch_history.parse_log_line", self._counted)
+            patch.setattr("agent.session.branch_history.parse_log_line", self._count_line)
             self.session = Session.open(folder)
             self.projection, self.facts = Projection(tools), Facts()
             self.checkpoints = follow_session(self.session, self.projection, self.facts)
 
-    def _counted(self, line: bytes, *place: Any) -> Event:
+    def _count_line(self, line: bytes, *place: Any) -> Event:
         from agent.session.log_lines import parse_log_line
 
         self.read += 1

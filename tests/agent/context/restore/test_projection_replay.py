@@ -63,12 +63,12 @@ def test_a_long_session_resumes_without_its_past_being_read(
     session.close()
     taken: list[int] = []
 
-    def counted(line: bytes, path: Path, start: int) -> Event:
+    def count_line(line: bytes, path: Path, start: int) -> Event:
         taken.append(len(line))
         return parse_log_line(line, path, start)
 
-    monkeypatch.setattr("agent.session.branch_history.parse_log_line", counted)
-    monkeypatch.setattr("agent.session.log.parse_log_line", counted)
+    monkeypatch.setattr("agent.session.branch_history.parse_log_line", count_line)
+    monkeypatch.setattr("agent.session.log.parse_log_line", count_line)
     again, resumed, known = Session.open(session.folder), Projection([]), Facts()
     follow_session(again, resumed, known)
     again.close()
@@ -145,12 +145,12 @@ def test_the_far_past_of_a_log_that_was_never_shortened_is_left_unread(
     monkeypatch.setattr("agent.context.restore.lazy_history.FAR", 90_000)
     taken: list[int] = []
 
-    def counted(line: bytes, path: Path, start: int) -> Event:
+    def count_line(line: bytes, path: Path, start: int) -> Event:
         taken.append(len(line))
         return parse_log_line(line, path, start)
 
     with monkeypatch.context() as patch:
-        patch.setattr("agent.session.branch_history.parse_log_line", counted)
+        patch.setattr("agent.session.branch_history.parse_log_line", count_line)
         session, projection, known = Session.open(folder), Projection([]), Facts()
         follow_session(session, projection, known)
         session.close()
