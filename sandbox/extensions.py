@@ -1,8 +1,8 @@
 """What packages beside the floors add to them, by one table: no floor imports a package.
 
 Ours are in `packages/extensions.json`: group → name → object, as `module:attribute`. Other people's packages add
-commands and strategies by entry points in the groups `patchwright.commands` and `patchwright.strategies`; these are looked
-for only by a name that is none of ours, since reading the metadata of all installed packages takes long.
+commands and strategies by entry points of the groups `patchwright.commands` and `patchwright.strategies`. They are
+looked for only by a name that is none of ours, since reading the metadata of all installed packages takes long.
 """
 
 from __future__ import annotations

@@ -231,7 +231,8 @@ WORKS: Mapping[str, Work] = {
         begins="prompt",
         delays=(0.3, 1.0, 3.0, 6.0),
     ),
-    "a hostile endpoint": Work(endpoint="endless text", begins="prompt"),
+    # A fast machine reaches the bound of a reply within a second.
+    "a hostile endpoint": Work(endpoint="endless text", begins="prompt", delays=(0.1, 0.3, 0.6)),
     "arguments without an end": Work(endpoint="endless arguments", begins="prompt"),
     "a silent MCP server": Work(
         settings='[mcp]\nsilent = "sleep 600"\n',
