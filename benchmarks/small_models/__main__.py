@@ -63,9 +63,9 @@ def run_bug(bug: Bug, way: str, model: Sequence[str], limit: float) -> Outcome:
         settings.write_text(WAYS[way])
         write_project(root, bug)
         env = environment(home, OPENAI_API_KEY="none")
-        for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "Begin"]):
-            identity = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
-            subprocess.run(["git", *identity, *command], cwd=root, env=env, check=True)
+        name, email = ["config", "user.name", "A"], ["config", "user.email", "a@example.org"]
+        for command in (["init", "-q"], name, email, ["add", "."], ["commit", "-qm", "Begin"]):
+            subprocess.run(["git", *command], cwd=root, env=env, check=True)
         prompt = f"The tests fail. Fix {bug.name}.py."
         options = ["--model", "offline"] if way == "engine" else list(model)
         argv = [COMMAND, "run", *options, "--max-time", str(limit), "--output", "json", prompt]
