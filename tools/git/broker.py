@@ -223,6 +223,12 @@ class Broker:
 
     def signs_commits(self) -> bool:
         """Return whether commits are signed here, by programs that need the user's keys."""
+        replaced = repository_programs.build_replacements(self._settings, self.untrusted_definitions)
+        known = replaced.get("commit.gpgsign") or repository_programs.find_setting(
+            self._settings, "commit.gpgsign"
+        )
+        if known is not None and known in ("", "true", "false"):
+            return known == "true"
         output = self._runner.execute(
             "config", "--type=bool", "--get", "commit.gpgsign", extra=self._replacement_variables
         )
@@ -252,6 +258,9 @@ class Broker:
 
     def read_setting(self, name: str, kind: str = "path") -> str:
         """Return a value of the user's git configuration, "" if it is not set."""
+        known = repository_programs.find_setting(self._settings, name.lower())
+        if known is not None:
+            return known
         # Not hardened: the hardening would answer with its own values.
         output = self.run_raw("config", f"--type={kind}", "--get", name)
         return output.stdout.decode("utf-8", "surrogateescape").rstrip("\n")

@@ -100,15 +100,26 @@ def list_filter_names(untrusted: Sequence[Definition]) -> set[str]:
     return {each.name[7:].rpartition(".")[0] for each in untrusted if each.name.startswith("filter.")}
 
 
-def find_hooks_folder(repository: Repository) -> Path:
-    """Return the folder in which git looks for hooks."""
-    configured = repository.read_setting("core.hooksPath")
+def find_setting(configuration: Sequence[Setting], key: str) -> str | None:
+    """Return the value that counts of a key in lower case, "" if it is not set; None where only git can say what is
+    meant: `~/…`, `%(prefix)/…`, `:(optional)…`, a key without a value."""
+    values = [each.value for each in configuration if each.key == key]
+    if not values:
+        return ""
+    return values[-1] if values[-1] and values[-1][0] not in "~%:" else None
+
+
+def find_hooks_folder(repository: Repository, configuration: Sequence[Setting] | None = None) -> Path:
+    """Return the folder in which git looks for hooks. configuration: read before; git is asked if it is not given"""
+    configured = None if configuration is None else find_setting(configuration, "core.hookspath")
+    if configured is None:
+        configured = repository.read_setting("core.hooksPath")
     return repository.root / configured if configured else repository.shared / "hooks"
 
 
-def list_active_hooks(repository: Repository) -> list[Path]:
+def list_active_hooks(repository: Repository, configuration: Sequence[Setting] | None = None) -> list[Path]:
     """Return the hooks that a commit here would run."""
-    folder = find_hooks_folder(repository)
+    folder = find_hooks_folder(repository, configuration)
     return [path for name in COMMIT_HOOKS if os.access(path := folder / name, os.X_OK) and path.is_file()]
 
 
@@ -156,11 +167,11 @@ def _find_user_value(configuration: Sequence[Setting], key: str, default: str) -
 
 def _list_hook_definitions(repository: Repository, configuration: Sequence[Setting]) -> Iterator[Definition]:
     named = [each for each in configuration if each.key == "core.hookspath"]
-    folder = find_hooks_folder(repository)
+    folder = find_hooks_folder(repository, configuration)
     root = repository.root.resolve()
     scripts = find_scripts_folder(folder)
     inside = scripts.is_relative_to(root) or scripts.is_relative_to(repository.shared.resolve())
-    hooks = list_active_hooks(repository)
+    hooks = list_active_hooks(repository, configuration)
     contents = [_read_hook_content(path) for path in hooks]
     if named and not named[-1].own and not inside:  # the user's own hooks, for all their repositories
         if not any(map(_PROGRAMS_OF_HOOKS.search, contents)):

@@ -16,7 +16,12 @@ from tools.core.action import ToolFailure
 from tools.core.workspace import Workspace
 from tools.git.broker import Broker
 from tools.git.commits.session_commit import CommitResult, commit_session
-from tools.git.repository_programs import list_definitions, read_settings
+from tools.git.repository_programs import (
+    find_hooks_folder,
+    list_active_hooks,
+    list_definitions,
+    read_settings,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -68,6 +73,41 @@ def test_a_hook_sees_exactly_what_will_be_committed_and_may_add_to_it(repo: Repo
     assert sorted(file.path for file in made.files) == ["a.py", "gen.txt"]
     assert repo.git("status", "--porcelain") == "M  b.py\n"
     assert repo.git("log", "-1", "--format=%B").strip().endswith("Change-Id: I1")
+
+
+@pytest.mark.parametrize(
+    "written", ["hooks", "./hooks", "{root}/hooks", "~/{name}/hooks", "%(prefix)/../{rest}/hooks"]
+)
+def test_settings_that_were_read_already_name_the_folder_that_git_names(
+    repo: Repo, written: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(repo.root.parent))
+    repo.hook("pre-commit", "exit 0", folder="hooks")
+    root = repo.root
+    named = written.format(root=root, name=root.name, rest=str(root).lstrip("/"))
+    repo.git("config", "core.hooksPath", named)
+    broker = Broker(repo.root)
+    told_by_git = repo.git("config", "--type=path", "--get", "core.hooksPath").strip()
+    assert find_hooks_folder(broker) == find_hooks_folder(broker, read_settings(broker)) == root / told_by_git
+    assert [each.name for each in list_active_hooks(broker, read_settings(broker))] == (
+        ["pre-commit"] if (root / told_by_git).is_dir() else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "signs"),
+    [
+        ("", False),
+        ("gpgsign", True),
+        ("gpgsign = yes", True),
+        ("gpgsign = 0", False),
+        ("gpgsign = true", True),
+    ],
+)
+def test_whether_commits_are_signed_is_read_as_git_reads_it(repo: Repo, line: str, signs: bool) -> None:
+    with (repo.root / ".git/config").open("a") as file:
+        file.write(f"[commit]\n\tgpgsign = false\n\t{line}\n")
+    assert Broker(repo.root).signs_commits() is signs
 
 
 @pytest.mark.parametrize("place", [".githooks", ".husky/_"])
