@@ -8,7 +8,7 @@ they are called. Only the module of the command that is called is imported: turn
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -56,15 +56,24 @@ THEMES: Mapping[str, tuple[str, ...]] = {
 }
 """Modules of this folder and the commands that each declares. Those of packages come by `sandbox.extensions`."""
 
+GROUPS: Mapping[str, tuple[str, str]] = {
+    "runs": ("Runs in the background: list, attach, answer, stop.", "ps attach logs answer stop wait"),
+    "debug": (
+        "What is rarely needed: parts of the agent, and its records.",
+        "kernel functions policy context replay schema",
+    ),
+}
+"""Commands by group, with the group's help. They have the same names without it, too, which help does not list."""
+
 HELP_SECTIONS: Mapping[str, str] = {
     "Work": "run resume repair reproduce migrate select acp",
-    "Background": "ps attach logs answer stop wait loop watch",
+    "Background": "runs loop watch",
     "Sessions": "sessions session attempts undo redo rewind",
     "Git": "commit review pr hook",
-    "Code": "symbols localize map",
+    "Code": "symbols localize map apply",
     "Measure": "eval",
     "Project": "init import doctor demo config rules agents skill agent-hooks plugin mcp strategies trust completion",
-    "Expert": "apply kernel functions policy context replay schema",
+    "Expert": "debug",
 }
 """Commands by heading, in the order of `patchwright --help`."""
 
@@ -74,7 +83,9 @@ class CommandGroup(TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands = _LazyCommands()  # type: ignore[assignment]  # read-only
+        themes = {**_list_themes(), **dict.fromkeys((*GROUPS, *read_extensions("commands")), "")}
+        grouped = {name for _, names in GROUPS.values() for name in names.split()}
+        self.commands = _LazyCommands(themes, grouped)  # type: ignore[assignment]  # read-only
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         """Run the program. Raises UserError for a mistake in the command line, with the way to mend it."""
@@ -118,15 +129,27 @@ class CommandGroup(TyperGroup):
 
 
 class _LazyCommands(Mapping[str, Any]):
-    def __init__(self) -> None:
-        self._theme = {name: theme for theme, names in THEMES.items() for name in names}
-        self._theme |= dict.fromkeys(read_extensions("commands"), "")
+    """Commands by name, built when they are looked up.
+
+    themes: by name, the module of this folder that declares the command; "" for a group and for one of a package
+    hidden: commands that help does not list
+    """
+
+    def __init__(self, themes: Mapping[str, str], hidden: Collection[str] = ()) -> None:
+        self._theme = dict(themes)
+        self._hidden = hidden
         self._made: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
             theme = self._theme[name]
-            self._made |= load_commands(theme) if theme else build_commands(load_extension("commands", name))
+            if name in GROUPS:
+                made: Mapping[str, Any] = {name: _build_group(name)}
+            else:
+                made = load_commands(theme) if theme else build_commands(load_extension("commands", name))
+            for each, command in made.items():
+                command.hidden = command.hidden or each in self._hidden
+            self._made |= made
         return self._made[name]
 
     def update(self, commands: Mapping[str, Any]) -> None:
@@ -139,6 +162,18 @@ class _LazyCommands(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._theme)
+
+
+def _list_themes() -> dict[str, str]:
+    return {name: theme for theme, names in THEMES.items() for name in names}
+
+
+def _build_group(name: str) -> TyperGroup:
+    help_text, names = GROUPS[name]
+    group = TyperGroup(name=name, help=help_text, no_args_is_help=True, rich_markup_mode=None)
+    themes = _list_themes()
+    group.commands = _LazyCommands({each: themes[each] for each in names.split()})  # type: ignore[assignment]
+    return group
 
 
 def load_commands(theme: str) -> Mapping[str, Any]:
