@@ -73,6 +73,8 @@ def _read_skills(plugin: Plugin, left: list[str]) -> Iterator[PluginPart]:
             words.append(f"scripts, which run in the sandbox: {clip(', '.join(scripts), 200)}")
         if skill.allowed_tools:
             words.append(f"would like, and is not granted: {', '.join(skill.allowed_tools)}")
+        if skill.unused:
+            left.append(f"{source}/{FILE}: fields without effect: {', '.join(skill.unused)}")
         whole = b"".join(name.encode() + b"\0" + contents[name] for name in sorted(contents))
         yield _make_part(plugin, "skill", skill.name, "; ".join(words), whole)
 

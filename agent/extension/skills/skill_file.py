@@ -40,6 +40,7 @@ class Skill:
     is_offered: whether models are told of it; is_command: whether people can call it as `/NAME`
     files: its files besides SKILL.md, relative to its folder
     plugin: the plugin that it belongs to, None for none
+    unused: fields of the file that have no effect, as `context: fork`, by which others give a skill to an agent
     """
 
     name: str
@@ -57,7 +58,13 @@ class Skill:
     is_command: bool = True
     files: tuple[str, ...] = ()
     plugin: Plugin | None = None
+    unused: tuple[str, ...] = ()
 
+
+_USED = frozenset(
+    {"name", "description", "allowed-tools", "license", "compatibility", "metadata", "argument-hint"}
+    | {"disable-model-invocation", "user-invocable"}
+)
 
 _NAME = compile_lazily(r"[^\W_][\w.-]{0,127}")
 
@@ -91,6 +98,7 @@ def parse_skill(
             is_offered=not read_flag_field(fields, "disable-model-invocation", False),
             is_command=read_flag_field(fields, "user-invocable", True),
             files=files,
+            unused=tuple(str(each) for each in fields if each not in _USED),
         )
     except BadFrontMatter as error:
         raise BadSkill(f"{source}: {error}") from None

@@ -306,8 +306,11 @@ def test_parts_that_there_is_nothing_like_are_named(tmp_path: Path) -> None:
     folder = make_vendor(tmp_path / "p", workflows="./flows", dependencies=["other"])
     write(folder, {f"workflows/{n}.js": "export const meta = {}" for n in range(7)})
     write(folder, {"output-styles/short.md": "x", "bin/tool": "x", "settings.json": "{}"})
+    forked = "---\nname: forked\ndescription: Does it.\ncontext: fork\nmodel: fast\nlicense: MIT\n---\nx\n"
+    write(folder, {"skills/forked/SKILL.md": forked})
     told = "\n".join(stage_plugin(Home.from_environment(), str(folder)).left)
     assert "there is nothing like it here: workflows/0.js, workflows/1.js" in told
+    assert "skills/forked/SKILL.md: fields without effect: context, model" in told.splitlines()
     for each in (
         "workflows/4.js and 2 more",
         "output-styles/short.md",
