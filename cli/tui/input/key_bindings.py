@@ -206,6 +206,10 @@ def _bind_stop_keys(add: _KeyBinder, keys: KeyBindings, deeds: KeyCallbacks, fre
     def interrupt_step(event: KeyPressEvent) -> None:
         deeds.interrupt()
 
+    def begin_command(event: KeyPressEvent) -> None:
+        deeds.interrupt()
+        event.current_buffer.insert_text("/")
+
     def leave(event: KeyPressEvent) -> None:
         deeds.leave()
 
@@ -218,6 +222,8 @@ def _bind_stop_keys(add: _KeyBinder, keys: KeyBindings, deeds: KeyCallbacks, fre
     add("stop", free, stop)
     keys.add("<sigint>")(stop)
     add("interrupt", free & ~has_completions & ~vi_insert_mode, interrupt_step)
+    # Fast typing and Alt send the same: a command that begins right after Escape is more likely than Alt-/.
+    keys.add("escape", "/", filter=free & ~has_completions & ~vi_insert_mode)(begin_command)
     add("rewind", free & ~has_completions & empty, rewind)
     add("leave", free & empty, leave)
     add("suspend", free, suspend)

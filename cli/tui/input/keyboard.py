@@ -11,10 +11,14 @@ from contextlib import AbstractContextManager
 from prompt_toolkit.application import Application
 from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.input.vt100 import Vt100Input
-from prompt_toolkit.key_binding.key_processor import KeyPress
+from prompt_toolkit.key_binding.key_processor import KeyPress, _Flush
+from prompt_toolkit.keys import Keys
 
-LONE_ESCAPE = 0.1
+LONE_ESCAPE = 0.05
 """Seconds without another key after which an Escape is no longer the begin of a sequence."""
+
+_AFTER_ESCAPE = (Keys.Escape, Keys.ControlM)
+"""Keys that may follow an Escape later and mean something together with it; any other one is typed by itself."""
 
 _LENT_ESCAPE = 0.4
 """The same while the keys are lent: those who borrow them ask after half a second, the owner's timer may be late."""
@@ -35,12 +39,17 @@ class Keyboard(Vt100Input):
         self._take_reply = take_reply
         self._lent = False
         self._read_at = float("-inf")
+        self._escaped = False  # the last key was an Escape by itself
 
     def read_keys(self) -> list[KeyPress]:
         """Return the keys typed since the last call, without replies of the terminal."""
         self._read_at = time.monotonic()
         self.vt100_parser.feed(self._take_reply(self.stdin_reader.read()))
         keys, self._buffer = self._buffer, []
+        if keys and self._escaped:
+            self._escaped = False
+            if keys[0].key not in _AFTER_ESCAPE:
+                return [_Flush, *keys]  # else the Escape and the key would be Alt and the key
         return keys
 
     def flush_keys(self) -> list[KeyPress]:
@@ -49,7 +58,11 @@ class Keyboard(Vt100Input):
         An application's timer for the key before may end after the keys were lent: the Escape is not its own.
         """
         wait = _LENT_ESCAPE if self._lent else LONE_ESCAPE
-        return [] if time.monotonic() - self._read_at < wait else super().flush_keys()
+        if time.monotonic() - self._read_at < wait:
+            return []
+        keys = super().flush_keys()
+        self._escaped = self._escaped or any(each.key == Keys.Escape for each in keys)
+        return keys
 
     def cooked_mode(self) -> AbstractContextManager[None]:
         """Return a context of the terminal's own line editing, for another program; a no-op while the keys are lent."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -176,3 +177,32 @@ def test_the_end_of_the_input_waits_for_nobody(shop: Path) -> None:
         terminal.wait("Allow shell?")
         terminal.hang_up()
         wait_until(lambda: any(event["kind"] == "end" for event in log_of(shop)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delay", [0, 0.02, 0.08, 0.2, 0.4])
+def test_a_command_that_is_typed_after_escape_keeps_its_slash(shop: Path, delay: float) -> None:
+    with talk(shop, [{"text": "Sent."}]) as terminal:
+        at_rest(terminal)
+        terminal.type(ESCAPE)
+        time.sleep(delay)
+        terminal.type("/help keys\r")
+        terminal.wait("Ctrl-O")
+        leave(terminal)
+    assert not prompts(shop)
+
+
+@pytest.mark.slow
+def test_letters_after_a_lone_escape_are_typed_and_alt_is_alt(shop: Path) -> None:
+    with talk(shop, [{"text": "Sent."}]) as terminal:
+        at_rest(terminal)
+        terminal.type("one two")
+        terminal.wait("❯ one two")
+        terminal.type(ESCAPE)
+        time.sleep(0.2)
+        terminal.type("b")
+        terminal.wait("❯ one twob")
+        terminal.type(f"{ESCAPE}b{ESCAPE}d!")  # Alt-b, Alt-d: to the word's begin, and the word is gone
+        terminal.wait("❯ one !")
+        terminal.type("\x03")
+        leave(terminal)
