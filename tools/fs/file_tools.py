@@ -29,6 +29,7 @@ from tools.core.workspace import Workspace
 from tools.edit.edit_model import Create
 from tools.edit.loaded_file import load_text_file
 from tools.fs.line_range import LineRange, read_line_range
+from tools.fs.pointer_files import MOST_BYTES, describe_pointer
 from tools.fs.ripgrep import BASE
 from tools.fs.search import list_file_names
 
@@ -123,7 +124,11 @@ def _read_whole_file(
     shown = show_odd_bytes(before.text)
     part = read_line_range(io.BytesIO(shown.encode()), start, end, tool="read")
     at.read_versions[path] = create_version(before.fingerprint, before.text)
-    facts = []
+    facts = (
+        [pointer]
+        if (pointer := describe_pointer(before.text[: MOST_BYTES + 1].encode("utf-8", "replace"), path))
+        else []
+    )
     if before.file.encoding.lower().replace("_", "-") not in ("utf-8", "ascii"):
         facts.append(f"{before.file.encoding} (a guess)" if before.file.doubt else before.file.encoding)
     if before.file.has_odd_bytes:

@@ -72,6 +72,7 @@ class Launch:
     has_count: a successful run reports its number of tests, so a run without a number ran none
     reports: folder configured for the runner's report, if it is not that of the whole run
     is_trusted: the user named the command, so that its exit status is enough where no number is reported
+    folder: of the package from which it runs, relative to the workspace; "" for the root
     """
 
     runner: str
@@ -83,6 +84,7 @@ class Launch:
     env: Mapping[str, str] = field(default_factory=dict)
     writable: tuple[Path, ...] = ()
     reports: Path | None = None
+    folder: str = ""
 
 
 def read_report(path: Path) -> bytes:

@@ -162,9 +162,7 @@ def _name_script(call: re.Match[str]) -> str:
 
 
 async def launch_node(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
-    manager = next(
-        (run for lock, run in MANAGERS.items() if project.contains_text(lock, "")), ("npm", "test")
-    )
+    manager = find_manager(project)
     commands = list_script_commands(project)
     known = [each for each in commands if each.framework]
     # of several runners each prints its results, while arguments reach the last and one report file keeps one of them
@@ -187,6 +185,32 @@ async def launch_node(at: Workspace, project: Project, targets: Sequence[str], r
         env=env,
         writable=(cache,),
     )
+
+
+def find_manager(project: Project) -> tuple[str, ...]:
+    """Return the package manager's command for the test script: as `packageManager` or `devEngines` name it, else by
+    the lock file; a package without either has that of its workspace."""
+    for place in (project, project.above):
+        if place is None:
+            continue
+        named = _read_manager_name(place)
+        if run := next((run for run in _RUNS if run[0] == named), None):
+            return run
+        if run := next((run for lock, run in MANAGERS.items() if place.contains_text(lock, "")), None):
+            return run
+    return _RUNS[0]
+
+
+def _read_manager_name(project: Project) -> str:
+    try:
+        data = json.loads(project.read_text("package.json") or "{}")
+        named = data.get("packageManager") or data["devEngines"]["packageManager"]["name"]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ""
+    return str(named).partition("@")[0]
+
+
+_RUNS = (("npm", "test"), *dict.fromkeys(MANAGERS.values()))
 
 
 def find_framework(command: str) -> Framework | None:

@@ -64,6 +64,11 @@ def find_package(project: Project, path: str) -> tuple[Ecosystem, str] | None:
     return None
 
 
+def list_package_folders(project: Project, suffix: str) -> list[str]:
+    """Return the folders of the packages below the root with code of a suffix."""
+    return [each for kind in ECOSYSTEMS if suffix in kind.suffixes for each in _list_folders(project, kind)]
+
+
 def find_unreached(project: Project, paths: Sequence[str], scope: SuiteScope) -> tuple[list[str], list[str]]:
     """Return the packages of changed files of which, or of whose users, a test ran, and the others."""
     reached: dict[str, None] = {}
@@ -180,7 +185,7 @@ def list_cargo_members(project: Project, *, is_whole: bool, folders: Collection[
         return [""]
     patterns = list(map(str, chosen if chosen is not None else workspace.get("members", ())))
     left_out = list(map(str, workspace.get("exclude", ())))
-    found = [each for each in folders if _matches(each, patterns) and not _matches(each, left_out)]
+    found = [each for each in folders if is_matched(each, patterns) and not is_matched(each, left_out)]
     return [*found, *([""] if own else [])]
 
 
@@ -263,13 +268,15 @@ def _cover_unknown(project: Project, command: str, folders: Collection[str]) -> 
     return None
 
 
-def _matches(folder: str, patterns: Sequence[str]) -> bool:
-    """Return whether a folder is one of a list of paths with wildcards, of which none goes over a slash."""
+def is_matched(folder: str, patterns: Sequence[str]) -> bool:
+    """Return whether a folder is one of a list of paths with wildcards; only a final `**` goes over a slash."""
     parts = folder.split("/")
-    return any(
-        len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
-        for wanted in (pattern.removeprefix("./").rstrip("/").split("/") for pattern in patterns)
-    )
+    for pattern in patterns:
+        wanted = pattern.removeprefix("./").rstrip("/").split("/")
+        deep = wanted[-1] == "**" and len(parts) >= len(wanted)
+        if (deep or len(parts) == len(wanted)) and all(map(fnmatchcase, parts, wanted)):
+            return True
+    return False
 
 
 _ANY = compile_lazily("")

@@ -47,12 +47,22 @@ class HasFiles(Protocol):
 
 
 class Project:
-    """Cached access to workspace files that show how tests are run."""
+    """Cached access to workspace files that show how tests are run.
 
-    def __init__(self, at: HasFiles) -> None:
+    folder: of one package, relative to the workspace; "" for all of it
+    """
+
+    def __init__(self, at: HasFiles, folder: str = "") -> None:
+        self._at = at
         self._files = at.files
-        self.root: Path = at.root
+        self.folder = folder
+        self.root: Path = at.root / folder
+        self.above = Project(at) if folder else None
         self._texts: dict[str, str | None] = {}
+
+    def enter(self, folder: str) -> Project:
+        """Return the project of a package. folder: relative to the workspace, "" for this"""
+        return Project(self._at, folder) if folder else self
 
     @property
     def name(self) -> str:
@@ -82,7 +92,8 @@ class Project:
     def format_command(self, argv: Sequence[str]) -> str:
         """Format a command line as a user in the workspace root would type it."""
         prefix = f"{self.root}/"
-        return shlex.join(word.removeprefix(prefix) for word in argv)
+        command = shlex.join(word.removeprefix(prefix) for word in argv)
+        return f"(cd {shlex.quote(self.folder)} && {command})" if self.folder else command
 
     def _read_cached(self, name: str) -> str | None:
         if name not in self._texts:
@@ -90,6 +101,7 @@ class Project:
         return self._texts[name]
 
     def _read_file(self, name: str) -> str | None:
+        name = f"{self.folder}/{name}" if self.folder else name
         try:
             if not self._files.is_file(name):
                 return None

@@ -156,12 +156,15 @@ async def find_interpreter(at: Surroundings, project: Project, *, pytest: bool) 
     """Return the first suitable interpreter. Results are cached: each probe costs a process."""
     known: dict[str, Interpreter] = at.facts.setdefault("interpreters", {})
     asked = []
-    for path in list_interpreter_paths(at.root):
-        found = known.get(path) or await _probe_interpreter(at, path)
+    nearest = [str(project.root / each / "bin/python") for each in VENVS] if project.folder else []
+    own = [each for each in nearest if os.access(each, os.X_OK)]
+    for path in dict.fromkeys((*own, *list_interpreter_paths(at.root))):
+        key = f"{project.folder}:{path}" if project.folder else path
+        found = known.get(key) or await _probe_interpreter(at, path, project.root)
         if found is None:
             continue
         if found.has_pytest:  # not cached without pytest, which may be installed at any time
-            known[path] = found
+            known[key] = found
         if found.has_pytest or not pytest:
             return found
         asked.append(project.format_command((path,)))
@@ -223,10 +226,10 @@ print("answer", int(has("pytest")), int(has("pytest_cov")), int(not all(map(has,
 """Probe script, run by an interpreter in the workspace root; works on any Python 3."""
 
 
-async def _probe_interpreter(at: Surroundings, path: str) -> Interpreter | None:
+async def _probe_interpreter(at: Surroundings, path: str, folder: Path) -> Interpreter | None:
     command = Command(
         argv=(path, "-c", _QUESTION),
-        cwd=at.root,
+        cwd=folder,
         env=python_environment(),
         timeout=20,
         scope="read-only",
@@ -246,7 +249,7 @@ async def _probe_interpreter(at: Surroundings, path: str) -> Interpreter | None:
 def _build_environment(at: Surroundings, project: Project, python: Interpreter) -> Mapping[str, str]:
     env = dict(python_environment())
     if python.has_missing_packages:
-        env["PYTHONPATH"] = str(at.root / "src")
+        env["PYTHONPATH"] = str(project.root / "src")
     return env
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from sandbox.errors import UserError
@@ -36,16 +37,21 @@ async def show_test_command(targets: list[str] = [], *, at: Workspace) -> Observ
 
     targets: test ids or paths; empty for all
     """
+    import tempfile
+
     from tools.testing.project_files import TestsNotRunnable
-    from tools.testing.runners import choose_launch
+    from tools.testing.report import RUNNERS_JOIN
+    from tools.testing.runners import choose_launches
 
     try:
-        launch = await choose_launch(at, targets, at.folders.cache)
+        with tempfile.TemporaryDirectory() as scratch:
+            launches, _ = await choose_launches(at, targets, Path(scratch))
     except TestsNotRunnable as problem:
         raise ToolFailure(f"show_test_command: {problem}") from None
     except UserError as error:
         raise ToolFailure(f"show_test_command: {error.message}. {error.hint}".rstrip(". ")) from None
+    command = " && ".join(each.command for each in launches)
+    runner = RUNNERS_JOIN.join(dict.fromkeys(each.runner for each in launches))
     return Observation(
-        text=f"{launch.runner}: {launch.command}",
-        data={"test_command": {"runner": launch.runner, "command": launch.command}},
+        text=f"{runner}: {command}", data={"test_command": {"runner": runner, "command": command}}
     )

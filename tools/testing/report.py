@@ -267,7 +267,7 @@ def join_reports(reports: Sequence[TestReport], problems: Sequence[str] = ()) ->
         outcome = "unverified"  # as where only one of the suites is installed
     return replace(
         worst,
-        runner=RUNNERS_JOIN.join(each.runner for each in ran),
+        runner=RUNNERS_JOIN.join(dict.fromkeys(each.runner for each in ran)),
         command=" && ".join(each.command for each in ran),
         outcome="unverified" if missed and outcome == "passed" else outcome,
         **{kind: sum(getattr(each, kind) for each in ran) for kind in _COUNTS},

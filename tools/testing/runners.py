@@ -15,6 +15,7 @@ from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
 from tools.testing import build_trees, go_cargo, java, node, output_parsers, python
 from tools.testing.launch import Launch
+from tools.testing.package_suites import list_package_suites, split_targets
 from tools.testing.project_files import Project, TestsNotRunnable
 
 Launcher = Callable[[Workspace, Project, Sequence[str], Path], Awaitable[Launch]]
@@ -133,24 +134,44 @@ async def choose_launches(
 ) -> tuple[list[Launch], list[str]]:
     """Return the launches of all suites of a project, and why others cannot be run. Raises TestsNotRunnable.
 
-    With targets or a command of the user, there is one.
+    With a command of the user there is one; with targets, one for each package that they are in.
     """
     project = Project(at)
-    suites = [] if targets or at.settings.tests.command else await asyncio.to_thread(list_suites, project)
-    if len(suites) < 2:
+    suites = [] if at.settings.tests.command else await asyncio.to_thread(_list_suites, project, targets)
+    if len(suites) < 2 and not any(folder for folder, _, _ in suites):
         return [await choose_launch(at, targets, reports)], []
     launches: list[Launch] = []
     problems: list[str] = []
-    for number, runners in enumerate(suites):
+    for number, (package, runners, inner) in enumerate(suites):
         folder = reports / str(number)
         await asyncio.to_thread(folder.mkdir, exist_ok=True)
         try:
-            launches.append(await _launch_first(runners, at, project, targets, folder))
+            launch = await _launch_first(runners, at, project.enter(package), inner, folder)
+            launches.append(replace(launch, folder=package))
         except TestsNotRunnable as problem:
             problems.append(str(problem))
     if not launches:
         raise TestsNotRunnable("; ".join(problems))
     return launches, problems
+
+
+_Suite = tuple[str, Sequence[Runner], Sequence[str]]
+"""Folder of the package, "" for the root; its runners, best first; its targets."""
+
+
+def _list_suites(project: Project, targets: Sequence[str]) -> list[_Suite]:
+    packages = list_package_suites(project)
+    if targets:
+        return [
+            (folder, find_fitting_runners(project.enter(folder), inner), inner)
+            for folder, inner in split_targets(packages, targets).items()
+        ]
+    inside = [(folder, runners, ()) for folder in packages for runners in list_suites(project.enter(folder))]
+    kinds = {runner.name for _, runners, _ in inside for runner in runners}
+    return [
+        *(("", each, ()) for each in list_suites(project) if not kinds & {runner.name for runner in each}),
+        *inside,
+    ]
 
 
 async def _launch_first(

@@ -19,6 +19,7 @@ from tools.core.workspace import Workspace
 from tools.shell.command_output import make_progress_callback, shape_output
 from tools.testing import output_parsers
 from tools.testing.launch import COPY, LISTING, SUITE_NAMES, FinishedRun, Launch
+from tools.testing.package_suites import place_report
 from tools.testing.project_files import Project, TestsNotRunnable
 from tools.testing.report import Findings, Outcome, TestReport, join_reports, limit_failures, limit_names
 from tools.testing.runners import choose_launches, list_stray_tests
@@ -112,10 +113,10 @@ async def _run_launch(
             make_progress_callback(at, hide=_names_our_report),
         )
     except UserError as error:  # the program is not installed, or the sandbox refused
-        return _build_no_runner_report(
-            ". ".join(part.rstrip(".") for part in (error.message, error.hint) if part)
-        )
-    return await asyncio.to_thread(_build_report, at, launch, completed, started, reports)
+        why = ". ".join(part.rstrip(".") for part in (error.message, error.hint) if part)
+        return replace(_build_no_runner_report(why), command=launch.command)
+    report = await asyncio.to_thread(_build_report, at, launch, completed, started, reports)
+    return place_report(report, launch.folder)
 
 
 def _build_command(
@@ -123,10 +124,11 @@ def _build_command(
 ) -> Command:
     env = dict(launch.env)
     if denied:  # an editable installation leads to the workspace: what is in the copy comes first
-        env["PYTHONPATH"] = os.pathsep.join(map(str, (at.root / "src", at.root)))
+        places = dict.fromkeys((at.root / launch.folder, at.root))
+        env["PYTHONPATH"] = os.pathsep.join(str(each) for place in places for each in (place / "src", place))
     return Command(
         argv=launch.argv,
-        cwd=at.root,
+        cwd=at.root / launch.folder,
         env=env,
         timeout=at.settings.tests.timeout,
         scope="read-only" if beside or at.mode is Mode.READ_ONLY else "workspace",
@@ -163,7 +165,7 @@ def _build_report(
 ) -> TestReport:
     output = shape_output(at, completed.stdout, budget=TAIL, keep=True)
     evidence = FinishedRun(
-        root=at.root,
+        root=at.root / launch.folder,
         returncode=completed.returncode,
         text=completed.stdout.text(),
         full_output=at.artifacts.find_file(output.ref) if completed.stdout.omitted_bytes else None,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.workspaces import call, put, refused, workspace
+from tools.edit.edit_tools import edit
 from tools.fs.file_tools import list_files, read, write
 
 
@@ -241,3 +242,29 @@ def test_write_refuses_folders_protected_files_and_the_outside(tmp_path: Path) -
 
 def test_reading_tools_say_so() -> None:
     assert [tool.reads_only for tool in (read, list_files, write)] == [True, True, False]
+
+
+LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 9\n"
+ANNEX = "/annex/objects/SHA256E-s9--" + "0" * 64 + ".csv\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "command"), [(LFS, "git lfs pull --include=t.csv"), (ANNEX, "git annex get t.csv")]
+)
+def test_a_pointer_to_data_elsewhere_is_named_and_not_edited(text: str, command: str, tmp_path: Path) -> None:
+    at = workspace(tmp_path, {"t.csv": text})
+    assert command in call(read, at, path="t.csv").text.split("\n")[0]
+    changed = text.replace("9", "99", 1)
+    assert command in refused(write, at, path="t.csv", content=changed)
+    assert command in refused(
+        edit, at, path="t.csv", old=text.split("\n")[-2], new=changed.split("\n")[-2] + "9"
+    )
+    assert (at.root / "t.csv").read_text() == text
+    call(write, at, path="t.csv", content="a,b\n1,2\n")  # the data itself may take its place
+    assert (at.root / "t.csv").read_text() == "a,b\n1,2\n"
+
+
+def test_a_text_about_pointers_is_none(tmp_path: Path) -> None:
+    at = workspace(tmp_path, {"notes.md": f"A pointer:\n\n{LFS}"})
+    assert call(read, at, path="notes.md").text.startswith("notes.md: 5 lines\n")
+    call(edit, at, path="notes.md", old="size 9", new="size 10")

@@ -31,6 +31,7 @@ from tools.core.workspace import Workspace
 from tools.edit.apply.edit_plan import PlannedFile, PlanRefused, Problem, build_writes
 from tools.edit.apply.planner import plan_changes
 from tools.edit.edit_model import FileChange
+from tools.fs.pointer_files import describe_pointer
 
 NEIGHBOURHOOD = 3
 """Lines around an edit that must be as the model saw them, when the file has changed since."""
@@ -113,6 +114,7 @@ def _apply_exclusively(
         raise ToolFailure(_format_refusal(at, tool, refusal)) from None
     foreign = {each.path: _check_conflicts(at, tool, each) for each in planned}
     for each in planned:
+        _refuse_pointer_edit(tool, each)
         _refuse_redacted_overwrite(tool, each)
         _refuse_unkept(tool, each)
     problems = {each.path: _check_syntax(at, tool, each) for each in planned}
@@ -215,6 +217,13 @@ def _was_any_written(at: Workspace, changing: Sequence[PlannedFile]) -> bool:
     """Return whether any file of a plan was written."""
     writes = [each for each in changing if each.after is not None and each.after != each.before]
     return any(_read_entry(at, each) == each.after for each in writes)
+
+
+def _refuse_pointer_edit(tool: str, planned: PlannedFile) -> None:
+    """Refuse a changed pointer file: it would point to data that nobody has. Its data may take its place."""
+    pointer = describe_pointer(planned.before, planned.path)
+    if pointer and planned.has_changes and describe_pointer(planned.after, planned.path):
+        raise ToolFailure(f"{tool}: {planned.path!r} is {pointer}\nNothing was written.")
 
 
 def _refuse_unkept(tool: str, planned: PlannedFile) -> None:
