@@ -70,7 +70,9 @@ def resolve_route(url: str, connect_timeout: float, idle_timeout: float) -> Rout
 
 def is_loopback(host: str) -> bool:
     """Return whether a host name or address is this machine's own."""
-    return host in ("localhost", "::1") or host.startswith("127.") or host.endswith(".localhost")
+    if host in ("localhost", "::1") or host.endswith(".localhost"):
+        return True
+    return host.startswith("127.") and host.replace(".", "").isdecimal()  # 127.0.0.1.example.org is a name
 
 
 def _parse_url(url: str, what: str) -> SplitResult:

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 ENGINE_SECONDS = 45
 """Budget of the offline engine: a model on a processor takes as long for a reply or two."""
 
+FILLING_SECONDS = 120
+"""The same where the model fills in statements for it, which takes a processor some seconds each."""
+
 ENGINE_HEAD = 10.0
 """Seconds for which a small model waits for the engine before its first question: most searches end by then."""
 
@@ -101,7 +104,7 @@ class Lead(Monitor):
     async def before_request(self) -> Sequence[RequestAnswer]:
         if self._work is not None:
             return await self._go_on(self._work)
-        work = await self._take_lead() if self._has_to_lead() else None
+        work = await self._take_lead() if self._has_to_lead() or await self._is_better_led() else None
         return [TellModel(text=work.build_question())] if work is not None else ()
 
     def after_reply(self, reply: Reply) -> GoOn | TellModel:
@@ -175,6 +178,19 @@ class Lead(Monitor):
         """Whether the model is of a size that drives no session, by its name."""
         return self._is_small and is_below_a_billion(self._runtime.loop.model.name)
 
+    async def _is_better_led(self) -> bool:
+        """Whether a small model on this machine fills in code: that it does at once, and tools seldom."""
+        if (
+            self._given_up
+            or self._settings.when != "auto"
+            or not self._is_small
+            or not self._is_about_tests()
+        ):
+            return False
+        from packages.offline.infill.filler import has_filler
+
+        return await has_filler(self._runtime.workspace, self._runtime.loop.model)
+
     def _is_about_tests(self) -> bool:
         from agent.prompt.prompt_reader import read_intent
 
@@ -188,6 +204,7 @@ class Lead(Monitor):
 
     async def _take_lead(self) -> LedWork | None:
         """Run the tests and localise; return the work, None if there is nothing to lead."""
+        from packages.offline.infill.filler import has_filler
         from packages.offline.lead.led_work import LedWork
         from packages.offline.lead.suspects import find_suspects
 
@@ -207,11 +224,14 @@ class Lead(Monitor):
         places = found.data.get("suspects") or found.data.get("repair", {}).get("suspects") or ()
         work.suspects = find_suspects(runtime.workspace, places)[: self._settings.rounds]
         self._work = work
-        budget = int(max(5.0, min(ENGINE_SECONDS, self._clock.reply_seconds / 2)))
+        fills = await has_filler(runtime.workspace, runtime.loop.model)
+        most, share = (FILLING_SECONDS, 0.7) if fills else (ENGINE_SECONDS, 0.5)
+        budget = int(max(5.0, min(most, self._clock.reply_seconds * share)))
         self._engine = asyncio.ensure_future(
             runtime.run_harness_action("repair", {"budget": budget, "hint": self._prompt[:500]})
         )
-        await asyncio.wait({self._engine}, timeout=ENGINE_HEAD if self._is_small else 0)
+        # A server with one place for requests would be asked twice at once: fillings come first.
+        await asyncio.wait({self._engine}, timeout=budget if fills else ENGINE_HEAD if self._is_small else 0)
         if self._engine.done():
             await self._collect_candidates(work)
         from packages.offline.lead.led_model import LedModel
@@ -226,7 +246,11 @@ class Lead(Monitor):
         """Return why the harness leads."""
         if self._replies.count:
             return f"{self._replies.count} replies led nowhere"
-        return "as asked for" if self._settings.when == "always" else "a model below a billion parameters"
+        if self._settings.when == "always":
+            return "as asked for"
+        return (
+            "a model below a billion parameters" if self._is_too_weak else "a small model that fills in code"
+        )
 
     def _get_warmth(self) -> float | None:
         if self._work is not None and self._work.asks_anew:  # the next question has another form

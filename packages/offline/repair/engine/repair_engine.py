@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import field, replace
+from functools import partial
 
+from packages.offline.infill.filler import FILLER
 from packages.offline.repair.engine.candidates.candidate_generation import (
     adjust_suspect_count,
     generate_candidates,
@@ -18,6 +20,7 @@ from packages.offline.repair.engine.own_work import mark_own_work
 from packages.offline.repair.engine.patch_search import PatchSearch
 from packages.offline.repair.engine.repair_findings import Findings
 from packages.offline.repair.engine.time_shares import (
+    FILLING_SHARE,
     SEARCH_SHARE,
     TRACE_SHARE,
     compute_cold_start,
@@ -219,20 +222,18 @@ class RepairRun:
                 return False
             sources, suspects = self._locate_suspects(wanted, spectrum)
             self.on_progress(f"searching: {len(wanted)} failing tests, {len(suspects)} suspicious statements")
-            search = PatchSearch(
-                name=f"{len(self.findings.fixes)}.{place}",
-                root=self.at.root.resolve(),
-                workers=workers,
-                replies=replies,
-                spectrum=spectrum,
-                sources=sources,
-                wanted=wanted,
-                deadline=self.findings.clock.now()
-                + min(left * (SEARCH_SHARE if place + 1 < len(every) else 1.0), max(left - kept, left / 2)),
-                latest=self.findings.deadline,
-                cold_start=compute_cold_start(base),
-                files=self._list_target_files(),
-                on_progress=self.on_progress,
+            filler = self.at.facts.get(FILLER)
+            until = self.findings.clock.now() + min(
+                left * (SEARCH_SHARE if place + 1 < len(every) else 1.0), max(left - kept, left / 2)
+            )
+            name = f"{len(self.findings.fixes)}.{place}"
+            make_search = partial(
+                PatchSearch, root=self.at.root.resolve(), workers=workers, replies=replies, spectrum=spectrum,
+                sources=sources, wanted=wanted, latest=self.findings.deadline, files=self._list_target_files(),
+                cold_start=compute_cold_start(base), on_progress=self.on_progress,
+            )  # fmt: skip
+            search = make_search(
+                name=name, deadline=until - (FILLING_SHARE * left if filler is not None else 0.0)
             )
             ordered = generate_candidates(
                 suspects,
@@ -244,6 +245,14 @@ class RepairRun:
             # it.
             number = adjust_suspect_count(len(suspects), sources.values())
             found = await search.find_patch(ordered, number if any(each.failing for each in suspects) else 0)
+            if found is None and filler is not None and any(each.failing for each in suspects):
+                from packages.offline.infill.filled_search import search_filled
+
+                self.tried += search.tried
+                search, found = await search_filled(
+                    lambda part: make_search(name=f"{name}.{part}", deadline=until),  # noqa: B023 - awaited here
+                    filler, suspects, self._collect_hints(wanted), self._read_text,
+                )  # fmt: skip
             self.tried += search.tried
             self.findings.checked = search.checked
             self.findings.to_the_end &= search.to_the_end

@@ -10,6 +10,9 @@ from packages.offline.repair.engine.validation.suite_baseline import Baseline
 TRACE_SHARE = 0.5
 # Searches without a result leave time for the other faults: each gets this share of the remaining time.
 SEARCH_SHARE = 0.6
+# Where a model fills in statements: its share of the search's time. The templates' likely changes come first, and
+# take seconds.
+FILLING_SHARE = 0.6
 
 # A patch is worth little before the whole suite was run with it: the time that the tests took is reserved for
 # that; if only some of their files were run, at least this share of the budget, up to so many seconds; in all

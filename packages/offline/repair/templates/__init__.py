@@ -37,6 +37,7 @@ from packages.offline.repair.templates.support.weights import WEIGHTS
 
 __all__ = [
     "BUILTINS",
+    "FILLED",
     "FITTED",
     "PRECISION",
     "TEMPLATES",
@@ -84,4 +85,7 @@ FITTED: tuple[Template, ...] = tuple(
     )
 )
 
-PRECISION = {each.name: each.precision for each in TEMPLATES}
+FILLED = Template(name="filled", prior=1.0, precision=0.8, changes=lambda site: iter(()))
+"""What a model fills in (`packages.offline.infill`), as one more template: its changes are known at run time only."""
+
+PRECISION = {each.name: each.precision for each in (*TEMPLATES, FILLED)}

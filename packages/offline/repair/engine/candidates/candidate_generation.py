@@ -122,15 +122,19 @@ def generate_candidates(
     hints: Hints,
     kind: Callable[[str], float] | None = None,
     fitted: bool | None = None,
+    templates: Sequence[Template] = (),
 ) -> Iterator[Candidate]:
     """Yield every candidate once, by falling suspiciousness × prior, and by likelihood as far as groups allow.
 
     kind: factor on the prior of a template, by its name
     fitted: order by likelihood; None: if many statements are suspicious
+    templates: instead of all of them
     """
     if fitted is None:
         fitted = adjust_suspect_count(len(suspects), sources.values()) > MANY_STATEMENTS
     groups = GROUPS_FITTED if fitted else GROUPS
+    if templates:
+        groups = group_by_prior(templates)
     if kind is not None:
         groups = group_by_prior(
             [replace(each, prior=each.prior * kind(each.name)) for group in groups for each in group]

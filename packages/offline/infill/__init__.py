@@ -1,0 +1,1 @@
+"""Code that a local model fills in between what stands before and after a suspicious place."""
