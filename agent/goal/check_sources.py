@@ -6,19 +6,24 @@ changed only what is asked of it is told from work that does what is asked.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
+import time
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
-from sandbox.process.command import Command
+from sandbox.process.command import Command, Completed
 from tools.core.text import join_names
 from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
 from tools.shell.shell_tool import MAX_TIMEOUT
+from tools.testing.launch import FinishedRun
+from tools.testing.output_parsers import parse_any
+from tools.testing.report import Findings
 
 _DEFINES: Mapping[str, tuple[str, ...]] = {
     "make": ("GNUmakefile", "makefile", "Makefile"),
@@ -50,6 +55,8 @@ _CHECKS = compile_lazily(
 _WORDS = compile_lazily(r"[^\s'\"=:;&|<>()`$]+")
 _LARGEST = 200_000
 
+MOST_NAMED = 3
+
 
 @dataclass(slots=True)
 class CheckSources:
@@ -79,16 +86,48 @@ class CheckSources:
         changed, or if no copy can be made."""
         if not (changed := self.list_changed()):
             return ""
+        done = await self._run_with({path: (self._before or {})[path] for path in changed})
+        if done is None or _passes(done):
+            return ""
+        return f"{self._describe(done)} with {join_names(changed, MOST_NAMED)} as before the work"
+
+    async def find_narrowing(self) -> tuple[str, bool]:
+        """Return what the check lacks by files that no commit has, "" if nothing, and whether that counts.
+
+        It lacks what fails with these files as the last commit has them, if more tests run then, or none is counted.
+        """
+        from agent.verify.uncommitted_setup import find_uncommitted_setup
+
+        at = self.workspace
+        setup = await asyncio.to_thread(
+            find_uncommitted_setup,
+            at,
+            [self.text],
+            before=at.changes.originals,
+            judging=(self._before or {}).keys(),
+        )
+        if setup is None or (done := await self._run_with(setup.versions)) is None or _passes(done):
+            return "", False
+        now = await self._run_with({})
+        if (
+            now is None
+            or not _passes(now)
+            or ((most := _count_tests(now, at.root)) and _count_tests(done, at.root) <= most)
+        ):
+            return "", False
+        return f"{self._describe(done)} as in the last commit: {setup.describe()}", setup.is_left_behind
+
+    async def _run_with(self, versions: Mapping[str, bytes | None]) -> Completed | None:
+        """Run the check in a copy with other versions of some files; None if no copy can be made."""
         from tools.testing.project_copies import TooLarge, create_copies
 
         at = self.workspace
         try:
             async with create_copies(at, 1) as [copy]:
                 root = copy.at.root
-                for path in changed:
-                    (root / path).parent.mkdir(parents=True, exist_ok=True)
-                    (root / path).write_bytes((self._before or {})[path])
-                done = await at.sandbox.run(
+                states = {path: (content, None) for path, content in versions.items()}
+                await asyncio.to_thread(copy.restore, states)
+                return await at.sandbox.run(
                     Command(
                         argv=("bash", "-c", self.command.replace(str(at.root), str(root))),
                         cwd=root,
@@ -99,11 +138,10 @@ class CheckSources:
                     )
                 )
         except (TooLarge, OSError, UserError):
-            return ""
-        if done.returncode == 0 and done.ended == "exited":
-            return ""
-        how = f"exit {done.returncode}" if done.ended == "exited" else done.ended
-        return f"{how} with {join_names(changed, 3)} as before the work"
+            return None
+
+    def _describe(self, done: Completed) -> str:
+        return describe_run(done.stdout.text(), done.returncode, done.ended, self.workspace.root)
 
     def _add_sources(self, text: str) -> None:
         """Add the judging files that a text names, and those that these name."""
@@ -125,6 +163,39 @@ class CheckSources:
             return self.workspace.files.read(path) if self.workspace.files.is_file(path) else None
         except (OSError, ValueError):
             return None
+
+
+def describe_run(text: str, status: int, ended: str, root: Path) -> str:
+    """Return the counts of a test run, or the exit status of any other command."""
+    if ended != "exited":
+        return ended
+    found = _parse(text, status, root)
+    failed = found.failed + found.errors
+    if status == 0:
+        return f"{found.passed} passed" if found.counted and found.passed else "exit 0"
+    return f"{failed} failed" if found.counted and failed else f"exit {status}"
+
+
+def _parse(text: str, status: int, root: Path) -> Findings:
+    return parse_any(
+        FinishedRun(
+            root=root,
+            returncode=status,
+            text=text,
+            full_output=None,
+            report_folder=root,
+            start_time=time.time(),
+        )
+    )
+
+
+def _passes(done: Completed) -> bool:
+    return done.returncode == 0 and done.ended == "exited"
+
+
+def _count_tests(done: Completed, root: Path) -> int:
+    found = _parse(done.stdout.text(), done.returncode, root)
+    return found.passed + found.failed + found.errors
 
 
 def _list_sources(text: str) -> Iterator[str]:

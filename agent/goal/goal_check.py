@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.events import Event
-from agent.goal.check_sources import CheckSources
+from agent.goal.check_sources import CheckSources, describe_run
 from agent.verify.suite_evidence import read_current_content
 from agent.verify.suite_verifier import RunAction
 from agent.verify.verdict import Claim, Verdict, VerdictOutcome
@@ -20,8 +19,6 @@ from tools.core.action import Observation
 from tools.core.untrusted_output import quote_lines
 from tools.core.workspace import Workspace
 from tools.shell.shell_tool import MAX_TIMEOUT, ShellResult
-from tools.testing.launch import FinishedRun
-from tools.testing.output_parsers import parse_any
 
 if TYPE_CHECKING:
     from agent.verify.requirements.requirements_verifier import RequirementsVerifier
@@ -87,6 +84,7 @@ class CommandCheck:
 
     sources: files by which it judges
     is_wanted: whether the goal is still worked on; last: the result of this turn, None before its end
+    narrowing: what a check that passes lacks by files without a commit, which may be the user's own
     runs_before: it can be run before the first turn, so that the first progress is seen
     """
 
@@ -99,6 +97,7 @@ class CommandCheck:
     name: str = "goal"
     withholds_commit: bool = True
     last: CheckResult | None = None
+    narrowing: str = ""
     runs_before: bool = True
 
     def begin_turn(self) -> None:
@@ -126,12 +125,22 @@ class CommandCheck:
         if self.last.outcome == "pass" and (told := await self.sources.find_failure()):
             detail = f"{self.last.detail}, but {told}"
             self.last = replace(self.last, outcome="fail", detail=detail, output=_PUT_BACK)
+        if self.last.outcome == "pass":
+            self.narrowing, counts = await self.sources.find_narrowing()
+            if counts:
+                detail = f"{self.last.detail}, but {self.narrowing}"
+                self.last = replace(self.last, outcome="fail", detail=detail, output=_LEFT_OUT)
         return self.last
 
 
 _PUT_BACK = (
     "What the check judges by is the user's: put these files back and do the work. If it cannot pass without"
     " a change of them, say so."
+)
+
+_LEFT_OUT = (
+    "An earlier session changed these files and did not reach what was asked. Do the work so that the check passes"
+    " with and without that change. If it cannot, say so."
 )
 
 
@@ -179,26 +188,7 @@ def _read_result(made: Observation, workspace: Workspace, tree: str) -> CheckRes
     quoted = "" if passed else quote_lines(lines[-MOST_QUOTED:])
     return CheckResult(
         outcome="pass" if passed else "fail",
-        detail=_describe(code, str(made.data.get("ended", "exited")), output, workspace, passed=passed),
+        detail=describe_run(output, code, str(made.data.get("ended", "exited")), workspace.root),
         output=quoted,
         tree=tree,
     )
-
-
-def _describe(code: int, ended: str, output: str, workspace: Workspace, *, passed: bool) -> str:
-    """Return the counts of a test run, or the exit status of any other command."""
-    if ended != "exited":
-        return str(ended)
-    finished = FinishedRun(
-        root=workspace.root,
-        returncode=code,
-        text=output,
-        full_output=None,
-        report_folder=workspace.root,
-        start_time=time.time(),
-    )
-    found = parse_any(finished)
-    failed = found.failed + found.errors
-    if passed:
-        return f"{found.passed} passed" if found.counted and found.passed else "exit 0"
-    return f"{failed} failed" if found.counted and failed else f"exit {code}"

@@ -170,8 +170,10 @@ class GoalRun:
             return self._end_refused(result, last)
         if result.outcome == "pass" and Exit(last.exit_code) in _CLEAN:
             named = self._check.files.list_named(self.state.start.check)
-            told = f"the check names files that were changed: {', '.join(named)}" if named else ""
-            return self._end_work("reached", Exit.DONE, told, last)
+            told = [f"the check names files that were changed: {', '.join(named)}"] if named else []
+            if isinstance(self._check, CommandCheck) and self._check.narrowing:
+                told.append(self._check.narrowing)
+            return self._end_work("reached", Exit.DONE, "; ".join(told), last)
         if reached := find_stop_reason(own, self.runtime.purse.tally):
             return self._end_work("stopped", Exit.LIMIT, self._find_limit() or reached, last)
         most = 1 if self.runtime.model.name == "offline" else IDLE_TURNS  # it would do the same again

@@ -23,6 +23,7 @@ from tools.core.workspace import Workspace
 if TYPE_CHECKING:
     from agent.verify.collected_tests import CollectedTests
     from tools.testing.failure_signature import FailureSignature
+    from tools.testing.project_copies import States
     from tools.testing.report import TestReport
 
 RUNS = 2
@@ -125,10 +126,18 @@ class Baseline:
         failed = {each.id for each in found[0].failures}
         return [each for each in tests if each in found[0].passed_tests or each in failed]
 
+    async def run_with(self, versions: Mapping[str, bytes | None]) -> TestReport | None:
+        """Return the report of all tests with other versions of some files, None if they cannot be run."""
+        found = await self._run_copy(states={path: (content, None) for path, content in versions.items()})
+        return found[0] if found is not None else None
+
     async def _run_copy(
-        self, *, targets: Sequence[str] = (), listing: bool = False
+        self, *, targets: Sequence[str] = (), listing: bool = False, states: States | None = None
     ) -> tuple[TestReport, Path] | None:
-        """Run tests in a copy of the state before the turn; return the report and the copy's folder."""
+        """Run tests in a copy of the state before the turn; return the report and the copy's folder.
+
+        states: of files that differ from now, in place of those before the turn
+        """
         from tools.testing.project_copies import TooLarge, create_copies
         from tools.testing.suite_run import run_copy
 
@@ -137,37 +146,23 @@ class Baseline:
             return None
         try:
             async with create_copies(at, 1) as [copy]:
-                changed = await asyncio.to_thread(self._restore_state, copy.at.root)
-                if changed is None:
+                if states is None:
+                    states = await asyncio.to_thread(self._collect_states)
+                if states is None or len(states) > MOST_CHANGED:
                     return None
+                await asyncio.to_thread(copy.restore, states)
                 report = await run_copy(
                     copy.at,
                     at.settings.tests.timeout,
                     targets=targets,
-                    denied=[at.root / path for path in changed],
+                    denied=[at.root / path for path in states],
                     listing=listing,
                 )
                 return report, copy.at.root
         except (TooLarge, OSError, UserError):  # then nothing is known of that state
             return None
 
-    def _restore_state(self, copy: Path) -> list[str] | None:
-        """Give a copy of the project the state before the turn; return the changed paths, None if it is not known."""
-        from sandbox.snapshots.path_state import State
-        from sandbox.snapshots.working_tree import WorkingTree
-
-        states = self._collect_states()
-        if states is None or len(states) > MOST_CHANGED:
-            return None
-        tree = WorkingTree(copy)
-        for path, (content, mode) in states.items():
-            if content is not None:
-                tree.write(path, State(mode=mode or _PLAIN, id=""), content)
-            elif tree.read_state(path) is not None:
-                tree.remove(path)
-        return list(states)
-
-    def _collect_states(self) -> dict[str, tuple[bytes | None, int | None]] | None:
+    def _collect_states(self) -> States | None:
         """Return (content, mode) before the turn of each file that differs now; None if one was not kept."""
         if self._has_lost or (self._has_written and not self._tree):
             return None
@@ -182,7 +177,3 @@ class Baseline:
                     return None
                 states[change.path] = (content, change.before.mode if change.before else None)
         return {**states, **self._originals}
-
-
-_PLAIN = 0o100644
-"""Mode of a file whose own was not recorded."""

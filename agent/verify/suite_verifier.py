@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 from agent.events import Event, ObservationEvent, Prompt, Verification
@@ -87,6 +87,8 @@ class SuiteVerifier:
         if not is_known or not (changed or self._suite_was_run):
             await self.run_action("run_tests", {})
         self.verification = await self._judge(claim, changed=changed)
+        if self.verification.outcome == "passed" and self._should_make_tests_pass(claim.prompt):
+            self.verification = await self._compare_with_commit(self.verification, claim.prompt)
         advice = ""
         if self.verification.outcome == "failed" and changed and not is_known and not self._has_advised:
             self._has_advised = True
@@ -190,6 +192,30 @@ class SuiteVerifier:
         self._has_lost_tests = bool(lost)
         return lost
 
+    async def _compare_with_commit(self, judged: Verification, prompt: str) -> Verification:
+        """Return the verification with the failing tests that files without a commit leave out, if there are any."""
+        from agent.verify.uncommitted_setup import find_uncommitted_setup
+        from tools.testing.launch import SUITE_NAMES
+        from tools.testing.run_comparison import list_lost_tests
+
+        before = self.weakened_tests.read_contents_before()
+        setup = await asyncio.to_thread(find_uncommitted_setup, self.workspace, [prompt], before=before)
+        names = self.workspace.facts.get(SUITE_NAMES)
+        if setup is None or names is None or self.baseline is None:
+            return judged
+        report = await self.baseline.run_with(setup.versions)
+        failed = {each.id for each in report.failures} if report is not None else set()
+        if report is None or not failed:
+            return judged
+        ran = [*names[0], *(str(each.get("id", "")) for each in judged.report.get("failures", ()))]
+        lost = [each for each in list_lost_tests([*report.passed_tests, *failed], ran) if each in failed]
+        if not lost:
+            return judged
+        if setup.is_left_behind:
+            return _blame_lost_tests(judged, lost, f" ({setup.describe()})")
+        detail = f"{judged.detail}; not run, since {setup.describe()}: {join_names(lost, MOST_NAMED)}"
+        return replace(judged, detail=detail)
+
     def _should_make_tests_pass(self, prompt: str) -> bool:
         """Return whether the prompt wants failing tests to pass. After a denial, nothing more is tried."""
         from agent.prompt.prompt_reader import read_intent
@@ -211,9 +237,9 @@ def _make_unneeded() -> Verification:
     return Verification(outcome="not-needed", detail="no file was changed")
 
 
-def _blame_lost_tests(judged: Verification, lost: Sequence[str]) -> Verification:
+def _blame_lost_tests(judged: Verification, lost: Sequence[str], why: str = "") -> Verification:
     """Return the verification as failed, with the lost tests named."""
-    detail = f"not run any more: {join_names(lost, MOST_NAMED)}; {judged.detail}"
+    detail = f"not run any more: {join_names(lost, MOST_NAMED)}{why}; {judged.detail}"
     return Verification(outcome="failed", detail=detail, report=judged.report)
 
 

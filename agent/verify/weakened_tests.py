@@ -136,6 +136,10 @@ class WeakenedTests:
         sides = self._read_sides()
         return {path: (_decode(before), _decode(after)) for path, (before, after) in sides.items()}
 
+    def read_contents_before(self) -> dict[str, bytes | None]:
+        """Return the contents of the turn's changed files before it, by path; None for no file."""
+        return {path: before for path, (before, _) in self._read_sides().items()}
+
     def find_weakened_tests(self) -> list[Finding]:
         """Return the signs that change an outcome, [] if the turn's prompts ask for what they show."""
         return [each for each in self.find_signs() if each.severity == "error"]

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from sandbox.fs.workspace_tree import Tree
 from sandbox.lazy_dataclass import dataclass
+from sandbox.snapshots.path_state import State
+from sandbox.snapshots.working_tree import WorkingTree
 from tools.changes.session_changes import SessionChanges
 from tools.core.workspace import Workspace
 from tools.git.worktrees import LINKED
@@ -27,6 +29,9 @@ SKIPPED = frozenset(
 # Maximum size of a copied project, not a data collection: total bytes, and files.
 LARGEST, MOST = 200 << 20, 20_000
 _LEFT_OUT = SKIPPED - {"vendor", "third_party", "build", "dist", "out"} | {".git", ".hg", "__pycache__"}
+
+States = Mapping[str, tuple[bytes | None, int | None]]
+"""(content, mode) of files by path; None for no file, and for a mode that is not known."""
 
 
 class TooLarge(Exception):
@@ -49,6 +54,21 @@ class ProjectCopy:
         finally:
             for path, content in before.items():
                 (self.at.root / path).write_bytes(content)
+
+    def restore(self, states: States) -> None:
+        """Give files other states, without following a link that leads out of the copy. Blocking; raises OSError."""
+        tree = WorkingTree(self.at.root)
+        for path, (content, mode) in states.items():
+            now = tree.read_state(path)
+            if content is not None:
+                kept = now.mode if now is not None and now.id and not now.is_link else _PLAIN
+                tree.write(path, State(mode=mode or kept, id=""), content)
+            elif now is not None:
+                tree.remove(path)
+
+
+_PLAIN = 0o100644
+"""Mode of a file whose own is not known."""
 
 
 @asynccontextmanager
