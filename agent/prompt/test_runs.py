@@ -14,7 +14,10 @@ _ENGLISH = compile_lazily(
     r"(?:re-?run|run|execute|launch|start)\s+(?:[\w./:-]+\s+){0,4}?"
     rf"(?:tests?|suite|specs?|{_TEST_RUNNERS}|test_\w+\S*)\b"
     r"(?!\s+(?:in parallel|in ci|on (?:ci|every|each|windows|macos|linux|push)|automatically|generators?|runners?"
-    r"|from (?:the|an?)|as part)\b)",
+    r"|from (?:the|an?)|as part)\b)"
+    r"|(?:check|verify|confirm|see|find out)\s+(?:that|whether|if)\s+(?:[\w./:-]+\s+){0,4}?"
+    rf"(?:tests?|suite|specs?|test_\w+\S*)\s+(?:still |now |all |really )*(?:pass|passes|succeeds?|works?|runs?"
+    r"|(?:is|are) (?:still )?(?:green|ok|passing))\b",
     re.IGNORECASE,
 )
 """At the start of an order; where and when a project runs its tests is a change of the project."""

@@ -337,7 +337,11 @@ class TurnConclusion:
             looked=trace.has_looked,
             says_needless=says_needless(ended.text),
             ran=ran,
-            claims_run=may_claim and claims_test_run(ended.text, has_order=has_order),
+            claims_run=may_claim
+            and (
+                claims_test_run(ended.text, has_order=has_order)
+                or self._shows_invented_output(ended.text, has_order=has_order)
+            ),
             claims_commit=claims_commit(ended.text),
             objected=combine_verdicts(
                 each for each in self.verdicts if each.name not in ("tests", "weakened-tests")
@@ -346,6 +350,14 @@ class TurnConclusion:
             commit="withheld" if withheld else "due",
             can_commit=can_commit,
         )
+
+    def _shows_invented_output(self, answer: str, *, has_order: bool) -> bool:
+        if not any(each.isdigit() for each in answer):  # no counts: the log is not read for nothing
+            return False
+        from agent.verify.invented_output import shows_invented_output
+
+        told = (each.text for each in self.session.replayed.select_events(ObservationEvent))
+        return shows_invented_output(answer, self.weakened_tests.prompts, told, has_order=has_order)
 
     async def commit_turn(self, committer: Committer, ended: TurnEnd) -> None:
         """Commit the turn's changes where the settings want it."""

@@ -43,12 +43,12 @@ class WeakenedTests:
     """Finder of signs of gaming among a session's uncommitted changes; it keeps the model from committing them.
 
     A turn is judged against the files at its start: changes requested in an earlier turn do not count, those left to
-    the user still do. trace: what the events of the turn show
+    the user still do. prompts: words of the person in this turn; trace: what the events of the turn show
     """
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._prompts: list[str] = []
+        self.prompts: list[str] = []
         self._commits: set[str] = set()
         self._at_start: dict[str, bytes | None] = {}
         self._left_to_person: set[str] = set()
@@ -68,9 +68,9 @@ class WeakenedTests:
         self.trace.handle_event(event)
         match event:
             case Prompt():
-                self._prompts = [remove_foreign_text(event.text)]
+                self.prompts = [remove_foreign_text(event.text)]
             case Steer() if event.by == "person":
-                self._prompts.append(remove_foreign_text(event.text))
+                self.prompts.append(remove_foreign_text(event.text))
             case ActionEvent() if event.effect == "git":
                 self._commits.add(event.call)
             case ObservationEvent():
@@ -95,7 +95,7 @@ class WeakenedTests:
         """Return what the prompt of the turn wants, with what the person typed since."""
         from agent.prompt.prompt_reader import read_intents
 
-        return read_intents(self._prompts)
+        return read_intents(self.prompts)
 
     def has_changed_test_files(self) -> bool:
         """Return whether test files are among them."""
@@ -118,7 +118,7 @@ class WeakenedTests:
         from agent.prompt.excused_changes import read_request
         from agent.verify.collected_tests import decides_tests
 
-        request = read_request(self._prompts)
+        request = read_request(self.prompts)
         if request.tests or {"selection", "runner"} & set(request.topics):
             return False
         return decides_tests(sides) or (has_skipped and request.passing)
@@ -129,7 +129,7 @@ class WeakenedTests:
 
         path = test.partition("::")[0]
         gone = path in self._workspace.changes and read_current_content(self._workspace, path) is None
-        return gone and read_request(self._prompts).removal
+        return gone and read_request(self.prompts).removal
 
     def read_changed_texts(self) -> dict[str, tuple[str | None, str | None]]:
         """Return the texts of the turn's changed files before and after, by path; None for no file."""
@@ -153,10 +153,10 @@ class WeakenedTests:
             self._left_to_person.clear()
             sides = self._read_sides()
         known_sides, known_prompts, found = self._known
-        if known_sides == sides and known_prompts == self._prompts:
+        if known_sides == sides and known_prompts == self.prompts:
             return found
         found = [*self._find_own_work(sides), *self._detect(sides)]
-        self._known = sides, list(self._prompts), found
+        self._known = sides, list(self.prompts), found
         return found
 
     def _read_sides(self) -> Sides:
@@ -174,7 +174,7 @@ class WeakenedTests:
         from tools.lint.gaming.file_changes import ChangeSet, FileChange
         from tools.lint.gaming.related_tests import read_related_tests
 
-        request = read_request(self._prompts)
+        request = read_request(self.prompts)
         failed = self.trace.failed if request.repair else self.trace.failed_before
         files = [
             FileChange(path=path, before=_decode(before), after=_decode(after))
