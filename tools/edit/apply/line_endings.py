@@ -1,4 +1,4 @@
-"""Origin of each line's ending after an edit: tracked through the splices, not by comparing texts.
+"""Line endings in an edit: the origin of each line's own after it, tracked through the splices, not by comparing texts.
 
 Two equal lines may differ in their endings. If one of them is removed, the texts before and after do not show
 which.
@@ -7,8 +7,10 @@ which.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from sandbox.fs.text_file import pair_lines
+from sandbox.fs.text_file import TextFile, pair_lines
+from tools.edit.edit_model import Edit, Hunk, Line
 from tools.edit.splicing import TextSplice
 
 Origins = tuple[int | None, ...]
@@ -39,3 +41,15 @@ def update_origins(origins: Origins, text: str, splices: Sequence[TextSplice]) -
         line += ended
         offset = splice.end
     return (*found, *origins[line:])
+
+
+def strip_carriage_returns(edits: Sequence[Edit], file: TextFile | None) -> Sequence[Edit]:
+    """Strip the CR of each line in a diff of a CRLF file, whose decoded text has none."""
+    if file is None or "\r\n" not in (file.newline, *file.exceptions.values()):
+        return edits
+    return [
+        replace(each, lines=tuple(Line(op, text.removesuffix("\r")) for op, text in each.lines))
+        if isinstance(each, Hunk)
+        else each
+        for each in edits
+    ]

@@ -17,9 +17,9 @@ from sandbox.lazy_dataclass import dataclass
 from tools.core.text import format_count
 from tools.edit.apply.edit_engine import EditRefused, Place, edit_text, shift_places
 from tools.edit.apply.edit_plan import ChangeRefused, PlannedFile, PlanRefused, Problem
-from tools.edit.apply.line_endings import Origins, create_origins
+from tools.edit.apply.line_endings import Origins, create_origins, strip_carriage_returns
 from tools.edit.apply.path_variants import list_path_variants, normalize_path
-from tools.edit.edit_model import Create, Delete, Edit, FileChange, Hunk, Line, Update
+from tools.edit.edit_model import Create, Delete, Edit, FileChange, Update
 
 
 def plan_changes(
@@ -119,9 +119,7 @@ class _Planner:
         elif state.before is not None and state.like and state.text == state.like.text and not state.source:
             after = state.before
         else:
-            like = state.like or (
-                decode_bytes(b"") if self._by_bytes else self._files.build_new_format(path, state.text)
-            )
+            like = state.like or self._build_format(path, state.text)
             after = encode_text(state.text, like, state.origins)
         result = PlannedFile(
             path=path,
@@ -136,6 +134,16 @@ class _Planner:
             notes=tuple(state.notes),
         )
         self.planned.append(result)
+
+    def _build_format(self, path: str, text: str) -> TextFile:
+        return decode_bytes(b"") if self._by_bytes else self._files.build_new_format(path, text)
+
+    def _encode_new(self, path: str, text: str) -> bytes | None:
+        """Return the bytes of a new file, None if its encoding lacks a character."""
+        try:
+            return encode_text(text, self._build_format(path, text), None)
+        except ValueError:
+            return None
 
     def _plan_update(self, change: Update) -> None:
         if change.copies:
@@ -182,7 +190,7 @@ class _Planner:
 
     def _plan_edits(self, path: str, state: _State, edits: Sequence[Edit]) -> None:
         text = self._require_text(state)
-        edits = _strip_carriage_returns(edits, state.like)
+        edits = strip_carriage_returns(edits, state.like)
         origins = state.origins
         if state.like and state.like.exceptions and text == state.like.text:
             origins = create_origins(text)
@@ -248,6 +256,9 @@ class _Planner:
         if self._files.is_dir(path):
             raise ChangeRefused(Problem(path=path, text="is a folder", folder=True))
         state = self._get_state(path)
+        if state.text and self._encode_new(path, change.content) == state.before:
+            state.mode = change.mode if change.mode is not None else state.mode
+            return  # as this very change would make it: its text may look different, as with CRLF line ends
         if state.text and state.text != change.content and (change.new or not self._known(path)):
             why = "the edit makes a new file: remove" if change.new else "was not read: read"
             text = f"exists and {why} it first, or edit a part of it"
@@ -283,7 +294,7 @@ class _Planner:
     def _check_deleted_content(self, path: str, text: str, change: Delete) -> None:
         """Raise ChangeRefused if a file's content is not the one that the diff removes."""
         try:
-            hunks = _strip_carriage_returns(
+            hunks = strip_carriage_returns(
                 change.hunks, self.states[path].like if path in self.states else None
             )
             left = edit_text(text, hunks, path=path, strictest=self._strictest).text
@@ -385,15 +396,3 @@ class _Planner:
         if state.before is not None and self._read_mode(path) == state.mode:
             return None
         return state.mode
-
-
-def _strip_carriage_returns(edits: Sequence[Edit], file: TextFile | None) -> Sequence[Edit]:
-    """Strip the CR of each line in a diff of a CRLF file, whose decoded text has none."""
-    if file is None or "\r\n" not in (file.newline, *file.exceptions.values()):
-        return edits
-    return [
-        replace(each, lines=tuple(Line(op, text.removesuffix("\r")) for op, text in each.lines))
-        if isinstance(each, Hunk)
-        else each
-        for each in edits
-    ]

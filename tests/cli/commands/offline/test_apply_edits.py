@@ -110,6 +110,22 @@ def test_what_is_so_already_is_nothing_to_do(tmp_path: Path) -> None:
     assert result.err.endswith("patchwright: nothing to do\n")
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [["one\r\n", "two\r\n"], ["one\n", "two\r\n"], ["\ufeffone\n"], ["one\r\n", "two"]],
+    ids=["CRLF", "both", "BOM", "no end"],
+)
+def test_a_new_file_is_so_already_whatever_its_bytes(tmp_path: Path, lines: list[str]) -> None:
+    folder = project(tmp_path)
+    body = "".join(f"+{line}" for line in lines)
+    end = "" if body.endswith("\n") else "\n\\ No newline at end of file\n"
+    edits = f"--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,{len(lines)} @@\n{body}{end}"
+    (folder / "new.diff").write_bytes(edits.encode())
+    assert run("apply", "new.diff", cwd=folder).code == 0
+    assert (folder / "new.txt").read_bytes() == "".join(lines).encode()
+    assert run("apply", "new.diff", cwd=folder).code == 3
+
+
 def test_nothing_is_written_when_one_of_two_does_not_fit(tmp_path: Path) -> None:
     folder = project(tmp_path)
     result = apply(folder, BLOCK + BLOCK.replace("src/cart.py", "src/order.py"))
