@@ -69,7 +69,8 @@ async def _iter_json_texts(answer: Answer, url: str) -> AsyncGenerator[Sequence[
         first = False
         texts = events.feed(piece)
         yield texts
-        if DONE in texts:  # the thread reads the rest, so that the connection can be kept
+        # The thread reads the rest, so that the connection can be kept; the end of a compressed one has its checksum.
+        if DONE in texts and "content-encoding" not in answer.headers:
             return
     yield events.finish()
 

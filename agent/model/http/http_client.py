@@ -15,7 +15,7 @@ import ssl
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import suppress
 
 from agent.model.http.http_route import Route, is_loopback, resolve_route
@@ -54,13 +54,17 @@ class WireError(Exception):
 
     lasting: a retry cannot help (an untrusted certificate)
     absent: nothing listens at the address on this machine; only a server that restarts would be back
+    damaged: what came is not to be believed
     """
 
-    def __init__(self, reason: str, *, lasting: bool = False, absent: bool = False) -> None:
+    def __init__(
+        self, reason: str, *, lasting: bool = False, absent: bool = False, damaged: bool = False
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.lasting = lasting
         self.absent = absent
+        self.damaged = damaged
 
 
 class Answer:
@@ -258,7 +262,7 @@ class _ConnectionThread:
         headers = {name.lower(): value for name, value in response.getheaders()}
         exchange.put(_Head(response.status, headers))
         size = 0
-        while piece := response.read1(_PIECE):
+        for piece in _read_pieces(response, headers.get("content-encoding", "").strip().lower()):
             size += len(piece)
             if size > _MAX_ANSWER:
                 raise WireError(f"the answer is larger than {_MAX_ANSWER >> 20} MB")
@@ -285,6 +289,24 @@ class _ConnectionThread:
         if self._connection is not None:
             self._connection.close()
         self._connection = self._socket = None
+
+
+def _read_pieces(response: http.client.HTTPResponse, encoding: str) -> Iterator[bytes]:
+    """Yield the body as it arrives, decoded where it is compressed. Raises WireError."""
+    if encoding in ("", "identity"):
+        while piece := response.read1(_PIECE):
+            yield piece
+        return
+    from agent.model.http.body_decoding import BodyDecoder, DamagedBody
+
+    try:
+        decoder = BodyDecoder(encoding, _PIECE)
+        while piece := response.read1(_PIECE):
+            yield from decoder.feed(piece)
+        if not response.length:  # else it broke off
+            decoder.finish()
+    except DamagedBody as problem:
+        raise WireError(str(problem), damaged=True) from None
 
 
 def _translate_error(error: Exception, route: Route) -> Exception:

@@ -203,7 +203,7 @@ class HttpModel:
             raise self._build_bound_error(error, assembler) from None
         except WireError as error:
             answer.abandon()
-            if not assembler.finished:  # else only the end of the stream is missing
+            if error.damaged or not assembler.finished:  # else only the end of the stream is missing
                 raise self._classify_wire_error(error, assembler) from None
         except BaseException:  # cancelled, closed early, or refused: the rest is not needed
             answer.abandon()
