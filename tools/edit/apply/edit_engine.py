@@ -67,11 +67,24 @@ def edit_text(
     # all hunks for the text that it has read.
     counted = all(each.counted for each in edits if isinstance(each, Hunk))
     try:
-        return _edit_in_steps(text, edits, path, strictest, origins, by_section=counted)
+        found = _edit_in_steps(text, edits, path, strictest, origins, by_section=counted)
+        return _check_series(found) if counted else found
     except EditRefused as refusal:
         with suppress(EditRefused):
-            return _edit_in_steps(text, edits, path, strictest, origins, by_section=not counted)
+            found = _edit_in_steps(text, edits, path, strictest, origins, by_section=not counted)
+            return _check_series(found) if counted else found
         raise refusal
+
+
+def _check_series(edited: EditedText) -> EditedText:
+    """Return the text, or raise EditRefused if a part of a series was taken for lines with other words: it belongs
+    behind a part that comes later, or to another state of the file."""
+    for place in edited.places:
+        if place.rung is Rung.ANCHORS:
+            refusal = EditRefused("its lines are not there after the parts before it: the order may be wrong")
+            refusal.edit = place.edit
+            raise refusal
+    return edited
 
 
 def _edit_in_steps(

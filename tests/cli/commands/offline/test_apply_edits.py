@@ -110,6 +110,25 @@ def test_what_is_so_already_is_nothing_to_do(tmp_path: Path) -> None:
     assert result.err.endswith("patchwright: nothing to do\n")
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0), (1, 2), (0, 2)], ids=str)
+def test_a_series_is_applied_in_its_order_or_not_at_all(tmp_path: Path, order: tuple[int, int]) -> None:
+    repo = Repo(tmp_path / "r")
+    states = [f"def f():\n    return {number}\n" for number in range(4)]
+    diffs = []
+    for text in states:
+        repo.write("a.py", text)
+        repo.commit_all(text)
+        diffs.append(repo.git("show", "--format=", "HEAD"))
+    repo.git("reset", "-q", "--hard", "HEAD~3")
+    series = [diffs[1:][number] for number in order]
+    result = apply(repo.root, "".join(series))
+    if order == (0, 1):
+        assert (result.code, repo.read("a.py")) == (0, states[2])
+    else:
+        assert result.code == 13, result.out
+        assert repo.read("a.py") == states[0]
+
+
 @pytest.mark.parametrize(
     "lines",
     [["one\r\n", "two\r\n"], ["one\n", "two\r\n"], ["\ufeffone\n"], ["one\r\n", "two"]],
