@@ -64,9 +64,10 @@ async def git_diff(path: str = "", staged: bool = False, *, at: Workspace) -> Ob
 async def git_commit(message: str, *, at: Workspace) -> Observation:
     """Commit your changes, and no others. Hooks run; fix what they report."""
     from tools.git.commits.session_commit import commit_session
+    from tools.git.messages.model_message import drop_repeated_paragraphs
 
     try:
-        made = await commit_session(at, message)
+        made = await commit_session(at, drop_repeated_paragraphs(message))
     except ToolFailure as failure:
         failure.data.setdefault("not_committed", "other")
         raise

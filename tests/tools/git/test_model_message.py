@@ -10,7 +10,7 @@ from tools.git.git_change import Change
 from tools.git.git_process import Git
 from tools.git.messages.message_prompts import build_message_prompt
 from tools.git.messages.message_style import Style, infer_style
-from tools.git.messages.model_message import judge_message, parse_message
+from tools.git.messages.model_message import drop_repeated_paragraphs, judge_message, parse_message
 
 OLD = b"def total(items):\n    return items[0]\n"
 NEW = b"def total(items):\n    return sum(items)\n"
@@ -118,3 +118,20 @@ def test_words_match_without_their_ends(tmp_path: Path) -> None:
 
 def test_a_message_with_hidden_characters_is_not_used(change: Change) -> None:
     assert not is_used(change, "Sum all items of a cart\u202e.gnihton")
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("Return 2\n\nReturn 2.", "Return 2"),
+        ("Return 2\n\n- return 2", "Return 2"),
+        ("Return 2 from f\n\nReturn 2", "Return 2 from f"),
+        ("Return 2\n\nThe sum was off.\n\nThe sum was off.", "Return 2\n\nThe sum was off."),
+        ("Gib 2 zurück\n\nGib 2 zurück!", "Gib 2 zurück"),
+        ("Return 2\n\nReturn 2 from f, which was off.", "Return 2\n\nReturn 2 from f, which was off."),
+        ("Return 2\n\nRefs: #4", "Return 2\n\nRefs: #4"),
+        ("Return 2", "Return 2"),
+    ],
+)
+def test_a_body_says_more_or_is_not_there(given: str, kept: str) -> None:
+    assert drop_repeated_paragraphs(given) == kept

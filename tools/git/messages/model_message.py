@@ -124,14 +124,26 @@ def _read_object(text: str) -> Message | None:
 
 
 def drop_repetition(subject: str, body: str) -> str:
-    """Return a body without labels and fences, trailers that name a person, and paragraphs that repeat the subject."""
-    body = _SIGNED.sub("", body)
-    known = _split_words(subject)
+    """Return a body without labels and fences, trailers that name a person, and paragraphs that repeat the subject, a
+    part of it, or one before them."""
+    return _drop_repeated(subject, _SIGNED.sub("", body))
+
+
+def drop_repeated_paragraphs(message: str) -> str:
+    """Return a whole message without paragraphs that repeat the subject, a part of it, or one before them."""
+    subject, _, body = message.strip().partition("\n")
+    return f"{subject}\n\n{_drop_repeated(subject, body)}".strip()
+
+
+def _drop_repeated(subject: str, body: str) -> str:
+    known = [_split_words(subject)]
     kept = []
     for paragraph in re.split(r"\n[ \t]*\n", body.strip()):
         text = _LABEL.sub("", paragraph, count=1) if _LABEL.match(paragraph) else paragraph
-        if words := _split_words(text):
-            kept += [text.strip("\n")] if words != known else []
+        words = _split_words(text)
+        if words and not any(_contains_row(each, words) for each in known):
+            kept.append(text.strip("\n"))
+            known.append(words)
     return "\n\n".join(kept)
 
 
@@ -166,9 +178,12 @@ def judge_message(message: Message, change: Change, style: Style, request: str) 
 def is_echo(text: str, source: str) -> bool:
     """Return whether a text is a part of another one, word by word."""
     words, others = _split_words(text), _split_words(source)
-    if len(words) < _SHORTEST_ECHO:
-        return False
-    return any(others[start : start + len(words)] == words for start in range(len(others) - len(words) + 1))
+    return len(words) >= _SHORTEST_ECHO and _contains_row(others, words)
+
+
+def _contains_row(words: Sequence[str], row: Sequence[str]) -> bool:
+    """Return whether words stand in a row among others."""
+    return any(words[start : start + len(row)] == row for start in range(len(words) - len(row) + 1))
 
 
 def _strip_quotes(text: str) -> str:
