@@ -307,12 +307,11 @@ class TurnConclusion:
 
     def collect_facts(self, ended: TurnEnd, *, withheld: bool, can_commit: bool) -> TurnFacts:
         """Return what is known of a turn that the model ended, before its changes are committed."""
-        from agent.verify.gaming.claims import (  # its patterns are not needed before a turn ends
-            claims_commit,
-            claims_test_run,
-            says_needless,
-        )
+        # Their patterns are not needed before a turn ends.
+        from agent.verify.gaming.claims import claims_commit, says_needless
+        from agent.verify.invented_output import claims_run
 
+        prompts = self.weakened_tests.prompts
         trace, last = self.weakened_tests.trace, self.evidence.last
         before = self.evidence.before_turn or {}
         owes_nothing = (
@@ -337,11 +336,7 @@ class TurnConclusion:
             looked=trace.has_looked,
             says_needless=says_needless(ended.text),
             ran=ran,
-            claims_run=may_claim
-            and (
-                claims_test_run(ended.text, has_order=has_order)
-                or self._shows_invented_output(ended.text, has_order=has_order)
-            ),
+            claims_run=may_claim and claims_run(ended.text, self.session, prompts, has_order=has_order),
             claims_commit=claims_commit(ended.text),
             objected=combine_verdicts(
                 each for each in self.verdicts if each.name not in ("tests", "weakened-tests")
@@ -350,14 +345,6 @@ class TurnConclusion:
             commit="withheld" if withheld else "due",
             can_commit=can_commit,
         )
-
-    def _shows_invented_output(self, answer: str, *, has_order: bool) -> bool:
-        if not any(each.isdigit() for each in answer):  # no counts: the log is not read for nothing
-            return False
-        from agent.verify.invented_output import shows_invented_output
-
-        told = (each.text for each in self.session.replayed.select_events(ObservationEvent))
-        return shows_invented_output(answer, self.weakened_tests.prompts, told, has_order=has_order)
 
     async def commit_turn(self, committer: Committer, ended: TurnEnd) -> None:
         """Commit the turn's changes where the settings want it."""

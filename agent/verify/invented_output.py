@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from agent.events import ObservationEvent
 from agent.model.text_calls import RESULT
+from agent.session.log import Session
+from agent.verify.gaming.claims import claims_test_run
 from sandbox.lazy_pattern import compile_lazily
 from tools.testing.launch import FinishedRun
 from tools.testing.output_parsers import parse_any
@@ -44,6 +47,16 @@ _EXPLAINS = compile_lazily(
     r"|如何|怎么|どう",
     re.IGNORECASE,
 )
+
+
+def claims_run(answer: str, session: Session, prompts: Sequence[str], *, has_order: bool) -> bool:
+    """Return whether an answer tells of a run of the tests, or shows its output. has_order: see `claims_test_run`"""
+    if claims_test_run(answer, has_order=has_order):
+        return True
+    if not any(each.isdigit() for each in answer):  # no counts: the log is not read for nothing
+        return False
+    told = (each.text for each in session.replayed.select_events(ObservationEvent))
+    return shows_invented_output(answer, prompts, told, has_order=has_order)
 
 
 def shows_invented_output(
