@@ -32,7 +32,7 @@ class Ecosystem:
 
     manifests: names of the file at the top of a package; marker: pattern of its text below the root
     suffixes: of the code; runners: names of runners for it; name: pattern of a package's name in the manifest
-    has_places: names of tests begin with their file or folder
+    has_places: names of tests begin with their file or folder; unplaced: runners for it whose names do not
     covered: see `Covered`
     """
 
@@ -43,6 +43,7 @@ class Ecosystem:
     name: re.Pattern[str]
     covered: Covered
     has_places: bool = False
+    unplaced: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +78,23 @@ def find_unreached(project: Project, paths: Sequence[str], scope: SuiteScope) ->
         found = find_package(project, path)
         if found is not None and found[1] not in reached and found[1] not in missed:
             kind, folder = found
-            known = set(kind.runners) & set(scope.runner.split(RUNNERS_JOIN))
-            (reached if not known or _is_reached(project, kind, folder, scope) else missed)[folder] = None
+            is_reached = _is_reached(project, kind, folder, scope)
+            if is_reached is not None:
+                (reached if is_reached else missed)[folder] = None
     return list(reached), list(missed)
 
 
-def _is_reached(project: Project, kind: Ecosystem, folder: str, scope: SuiteScope) -> bool:
+def _is_reached(project: Project, kind: Ecosystem, folder: str, scope: SuiteScope) -> bool | None:
+    """Return whether a test of a package, or of one that depends on it, ran; None if that cannot be said."""
+    ran = set(scope.runner.split(RUNNERS_JOIN))
+    if not ran & set(kind.runners):
+        if ran <= _LANGUAGE_RUNNERS and not ran & set(
+            kind.unplaced
+        ):  # none runs tests of this kind of package
+            return False
+        named = _list_named_folders(project, scope.command)
+        is_named = any(_contains(folder, each) or _contains(each, folder) for each in named)
+        return False if named and not is_named else None
     folders = _list_folders(project, kind)
     users = _collect_users(project, kind, folder, folders)
     places = [_get_folder(name) for name in scope.names] if kind.has_places else []
@@ -92,6 +104,35 @@ def _is_reached(project: Project, kind: Ecosystem, folder: str, scope: SuiteScop
         return any(_is_inside(place, each, inner[each]) for place in known for each in users)
     covered = kind.covered(project, scope.command, folders)
     return covered is None or bool(users & set(covered))
+
+
+_TARGET = compile_lazily(r"^make(?:\s+-\w+)*\s+(?P<target>\w[\w.-]*)$")
+_WORDS = compile_lazily(r"[^\s'\"=:;&|<>()`$]+")
+_RUNS_TESTS = compile_lazily(
+    r"\b(?:py)?tests?\b|\bunittest\b|\bjest\b|\bvitest\b|\bmocha\b|\brspec\b|\bphpunit\b"
+)
+
+_RUNS_MORE = compile_lazily(r"\$|\b(?:make|for|while|sh|bash|xargs|find|cd)\b")
+
+
+def _list_named_folders(project: Project, command: str) -> list[str]:
+    """Return the files and folders that a target of a Makefile gives to its runners, [] if that cannot be said.
+
+    A recipe with another target, a loop or a script may run anything.
+    """
+    if (target := _TARGET.match(command)) is None:
+        return []
+    text = next(filter(None, map(project.read_text, ("GNUmakefile", "makefile", "Makefile"))), "")
+    recipe = re.search(rf"^{re.escape(target['target'])}:[ \t]*(?:#.*)?\n((?:\t.*\n?)+)", text, re.M)
+    lines = recipe[1].splitlines() if recipe else []
+    if (
+        not lines
+        or not all(_RUNS_TESTS.search(line) for line in lines)
+        or re.search(r"\$|\b(?:make|for|sh)\b", recipe[1])
+    ):
+        return []
+    words = [word.removeprefix("./").rstrip("/") for line in lines for word in _WORDS.findall(line)[1:]]
+    return [each for each in words if each not in ("", ".") and (project.root / each).exists()]
 
 
 def _is_inside(place: str, folder: str, inner: Sequence[str]) -> bool:
@@ -303,6 +344,7 @@ ECOSYSTEMS = (
         manifests=("pyproject.toml", "setup.py"),
         marker=compile_lazily(r"^\[project\]|^\[tool\.poetry\]|\bsetup\(", re.M),
         suffixes=(".py", ".pyi"), runners=("pytest",), name=_TOML_NAME, covered=_cover_unknown, has_places=True,
+        unplaced=("unittest", "django"),
     ),
     Ecosystem(
         manifests=("pom.xml",), marker=_ANY, suffixes=(".java", ".kt", ".groovy", ".scala"), runners=("maven",),
@@ -314,3 +356,6 @@ ECOSYSTEMS = (
         name=compile_lazily(r"^rootProject\.name\s*=\s*[\"']([^\"']+)", re.M),
     ),
 )  # fmt: skip
+
+_LANGUAGE_RUNNERS = frozenset(name for kind in ECOSYSTEMS for name in (*kind.runners, *kind.unplaced))
+"""Runners of one kind of packages; others, as make or tox, may run anything."""
