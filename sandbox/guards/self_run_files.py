@@ -9,7 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from sandbox.guards.self_run_table import HARMLESS_FOLDERS, HOOKS, TABLE, UNKNOWN
+from sandbox.guards.self_run_table import (
+    AGENT_FOLDERS,
+    AGENT_SETTINGS,
+    HARMLESS_FOLDERS,
+    HOOKS,
+    TABLE,
+    UNKNOWN,
+)
 from sandbox.lazy_pattern import compile_lazily
 
 
@@ -147,9 +154,12 @@ def find_self_run_part(parts: Sequence[str]) -> str:
 
 def is_unknown_setting(name: str, folder: str) -> bool:
     """Whether an entry of a dot folder that is not in the table has a name on which a program probably acts."""
-    if not folder.startswith(".") or folder.casefold() in HARMLESS_FOLDERS:
+    if not folder.startswith(".") or (kind := folder.casefold()) in HARMLESS_FOLDERS:
         return False
-    return name.partition(".")[0].casefold() in UNKNOWN
+    stem, _, ending = name.partition(".")
+    if kind in AGENT_FOLDERS:
+        return stem.casefold() in AGENT_SETTINGS and ending.casefold() not in ("md", "mdc")
+    return stem.casefold() in UNKNOWN
 
 
 def is_hook_file(parts: Sequence[str]) -> bool:
@@ -209,4 +219,8 @@ def list_unknown_settings(root: Path, names: Iterable[str]) -> Iterator[Path]:
                 inner = os.listdir(f"{root}/{name}")
             except OSError:  # a file, or not readable
                 continue
-            yield from (root / name / each for each in inner if is_unknown_setting(each, name))
+            yield from (
+                root / name / each
+                for each in inner
+                if is_unknown_setting(each, name) and not is_self_run(each, name)
+            )

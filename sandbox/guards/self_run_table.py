@@ -132,9 +132,9 @@ git hooks | Danger, semantic-release, release-it | Dangerfile dangerfile.{js,ts}
 
 shells and version managers | direnv, autoenv | .envrc .envrc.local .autoenv .autoenv.zsh .autoenv_leave.zsh
     .env.leave .shadowenv.d/ | | https://direnv.net/man/direnv.1.html | 2026-11-29
-shells and version managers | mise | .mise/ .rtx/ mise.toml mise.*.toml .mise.toml .mise.*.toml .rtx.toml
+shells and version managers | mise | .mise/ .rtx/ mise.toml mise.*.toml .mise.toml .mise.*.toml .miserc.toml .rtx.toml
     .config/mise.toml .config/mise | | https://mise.jdx.dev/configuration.html | 2026-11-29
-shells and version managers | others | .rvmrc .powrc .powenv .prototools devbox.json devenv.nix devenv.yaml
+shells and version managers | others | .flox/ .rvmrc .powrc .powenv .prototools devbox.json devenv.nix devenv.yaml
     devenv.local.nix rust-toolchain rust-toolchain.toml | | https://rust-lang.github.io/rustup/overrides.html
     https://www.jetify.com/devbox/docs | 2026-11-29
 shells and version managers | terminals | .warp/ .tmuxinator.yml .tmuxp.{yaml,yml,json} .zellij/ | |
@@ -169,10 +169,17 @@ coding agents | Codex | .codex/config.toml .codex/hooks.json .codex/hooks .codex
     https://developers.openai.com/codex/config-reference | 2026-11-29
 coding agents | OpenCode, Crush | .opencode/ opencode.json opencode.jsonc {,.}crush.json .crush/ | |
     https://opencode.ai/docs/config https://github.com/charmbracelet/crush | 2026-11-29
-coding agents | Kiro, Amazon Q | .kiro/settings .kiro/hooks .amazonq/mcp.json .amazonq/default.json
+coding agents | Antigravity, Devin | .agents/mcp_config.json .agents/plugins .agent/ .devin/ | |
+    https://antigravity.google/docs https://docs.devin.ai/cli/extensibility/hooks | 2026-11-29
+coding agents | Pi, Oh My Pi | .pi/extensions .pi/settings.json .pi/tools .omp/ | |
+    https://github.com/earendil-works/pi/blob/main/packages/coding-agent/docs/extensions.md | 2026-11-29
+coding agents | Conductor, hooks-mcp | conductor.json .conductor/ hooks_mcp.{yaml,yml} | |
+    https://docs.conductor.build https://github.com/scosman/hooks_mcp | 2026-11-29
+coding agents | Kiro, Amazon Q | .kiro/settings .kiro/hooks .kiro/agents .amazonq/mcp.json .amazonq/default.json
     .amazonq/cli-agents .amazonq/agents | | https://kiro.dev/docs/hooks | 2026-11-29
-coding agents | Cline, Roo Code, Kilo Code | .cline/ .clinerules/hooks .roo/mcp.json .roomodes .kilocode/mcp.json
-    .kilocodemodes | | https://docs.cline.bot/features/hooks | 2026-11-29
+coding agents | Cline, Roo Code, Kilo Code | .cline/ .clinerules/hooks .roo/mcp.json .roo/tools .roomodes
+    .kilocode/mcp.json .kilocodemodes .kilo/plugin* .kilo/tool* .kilo/kilo.json*
+    kilo.{json,jsonc} | | https://docs.cline.bot/features/hooks | 2026-11-29
 coding agents | Windsurf, Trae, Junie | .windsurf/hooks.json .windsurf/mcp_config.json .codeium/ .trae/mcp.json
     .junie/mcp | | https://docs.windsurf.com/windsurf/cascade/hooks | 2026-11-29
 coding agents | Aider | .aider.conf.yml .aider.model.settings.yml .aider.model.metadata.json | |
@@ -181,11 +188,11 @@ coding agents | Continue | .continue/config.* .continue/mcpServers .continue/mcp
     https://docs.continue.dev/reference | 2026-11-29
 coding agents | GitHub Copilot | .copilot/ | | https://docs.github.com/copilot/how-tos/use-copilot-agents | 2026-11-29
 coding agents | Factory, Augment, Amp, CodeBuddy, Grok | .factory/mcp.json .factory/settings*.json .factory/hooks
-    .factory/hooks.json .augment/settings*.json .amp/settings.json .codebuddy/settings*.json .codebuddy/hooks
-    .grok/settings.json | | https://docs.factory.ai/cli/configuration/hooks-guide | 2026-11-29
-coding agents | OpenHands, Goose, Vibe, Kimi | .openhands/ .goose/ .vibe/config.toml .vibe/hooks* .kimi/ .forge.yaml
-    forge.yaml .letta/ .serena/project.yml | | https://docs.openhands.dev/openhands/usage/customization/repository |
-    2026-11-29
+    .factory/hooks.json .augment/settings*.json .amp/settings.json .amp/plugins .codebuddy/settings*.json
+    .codebuddy/hooks .grok/settings.json | | https://docs.factory.ai/cli/configuration/hooks-guide | 2026-11-29
+coding agents | OpenHands, Goose, Vibe, Kimi | .openhands/ .goose/ .vibe/config.toml .vibe/hooks* .vibe/tools .kimi/
+    .forge.yaml forge.yaml .letta/ .serena/project.yml | |
+    https://docs.openhands.dev/openhands/usage/customization/repository | 2026-11-29
 coding agents | shared | .agents/hooks .agents/hooks.json .agents/mcp.json .agents/settings.json | | https://agents.md
     | 2026-11-29
 
@@ -212,14 +219,25 @@ continuous integration | Read the Docs, Renovate, Mergify | {,.}readthedocs.{yml
     2026-11-29
 """
 
-UNKNOWN = _split_words("""
-    mcp mcp_config mcp-config mcpservers mcp-servers mcp_servers hook hooks setting settings task tasks config
+AGENT_SETTINGS = _split_words("""
+    mcp mcp_config mcp-config mcpservers mcp-servers mcp_servers hook hooks setting settings
+    config
 """)
+"""Names, without their endings, on which a coding agent acts whose folder the table knows: the next version may."""
+
+UNKNOWN = AGENT_SETTINGS | _split_words(
+    "task tasks launch startup autorun plugin plugins extension extensions"
+)
 """Names, without their endings, on which a program probably acts in a dot folder that the table does not know."""
 
+AGENT_FOLDERS = _split_words("""
+    .claude .cursor .gemini .codex .kiro .kilo .roo .windsurf .amazonq .qwen .iflow .factory .augment .amp .codebuddy
+    .grok .vibe .agents .pi .trae .junie .kilocode .clinerules .continue .serena
+""")
+"""Folders of coding agents, in which people also keep instructions, plans and rules as ordinary texts."""
+
 HARMLESS_FOLDERS = _split_words("""
-    . .. .git .config .claude .cursor .gemini .codex .kiro .roo .windsurf .amazonq .qwen .iflow .factory
-    .augment .amp .codebuddy .grok .vibe .agents .trae .junie .kilocode .clinerules .continue .serena .hg .sl
+    . .. .git .config .hg .sl
     .pijul .trunk .qlty .lsp .ropeproject .bundle .pixi .gradle .venv .tox .nox .cache .mypy_cache .pytest_cache
     .ruff_cache .hypothesis .eggs .ipynb_checkpoints .virtualenvs .next .nuxt .output .svelte-kit .angular
     .astro .parcel-cache .turbo .vite .vercel .netlify .wrangler .expo .docusaurus .storybook .vitepress

@@ -12,6 +12,19 @@ from sandbox.fs.protected_paths import find_protected_name
 from sandbox.guards.self_run_files import SELF_RUN, find_self_run_part, is_self_run, list_top_entries
 
 FOUND = {
+    ".agents/mcp_config.json": ".agents/mcp_config.json",
+    ".devin/hooks.v1.json": ".devin",
+    "web/.pi/extensions/a.ts": ".pi/extensions",
+    ".omp/hooks/pre/a.ts": ".omp",
+    "kilo.jsonc": "kilo.jsonc",
+    ".kilo/plugins/a.ts": ".kilo/plugins",
+    ".amp/plugins/a.ts": ".amp/plugins",
+    ".kiro/agents/a.json": ".kiro/agents",
+    ".vibe/tools/a.py": ".vibe/tools",
+    "conductor.json": "conductor.json",
+    "hooks_mcp.yaml": "hooks_mcp.yaml",
+    ".flox/env/manifest.toml": ".flox",
+    ".miserc.toml": ".miserc.toml",
     ".vscode/tasks.json": ".vscode",
     "a/b/.VSCode/x": ".VSCode",
     "web/.npmrc": ".npmrc",
@@ -37,6 +50,15 @@ FOUND = {
     ".bsp/sbt.json": ".bsp",
 }
 UNKNOWN = {
+    ".agents/mcp_servers.toml": ".agents/mcp_servers.toml",
+    ".Qwen/hooks.json": ".Qwen/hooks.json",
+    ".trae/hooks.json": ".trae/hooks.json",
+    ".augment/mcp.json": ".augment/mcp.json",
+    ".cursor/settings.json": ".cursor/settings.json",
+    ".grok/config.toml": ".grok/config.toml",
+    ".newtool/extensions/run.ts": ".newtool/extensions",
+    ".newtool/plugins/a/index.js": ".newtool/plugins",
+    ".newtool/autorun.sh": ".newtool/autorun.sh",
     ".newtool/mcp.json": ".newtool/mcp.json",
     "web/.newtool/hooks/stop.sh": ".newtool/hooks",
     ".newtool/settings.local.json": ".newtool/settings.local.json",
@@ -44,6 +66,13 @@ UNKNOWN = {
     ".newtool/config": ".newtool/config",
 }
 ORDINARY = (
+    *(
+        ".claude/tasks/a.md",
+        ".cursor/settings.md",
+        ".kiro/specs/a/tasks.md",
+        ".kilo/rules/a.md",
+        ".pi/prompts/a.md",
+    ),
     *(
         "Makefile",
         "package.json",
