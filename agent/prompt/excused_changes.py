@@ -9,7 +9,7 @@ from agent.prompt.prohibitions import remove_bans
 from agent.prompt.prompt_reader import read_intent
 from agent.prompt.prompt_text import remove_citations, remove_quoted_text, says
 from sandbox.lazy_pattern import compile_lazily
-from tools.lint.gaming.file_changes import Request
+from tools.lint.honesty.file_changes import Request
 
 _REMOVAL = compile_lazily(
     r"\b(?:remov|delet|drop|deprecat|revert|replac|mov|merg|consolidat|clean|refactor"

@@ -28,8 +28,7 @@ def inspect_patch(git: Git, base: str, patch: bytes, task: str = "") -> PatchFac
     if not patch:
         return PatchFacts()
     from agent.prompt.excused_changes import read_request
-    from tools.lint.gaming.detection import find_signs
-    from tools.lint.gaming.git_changes import build_change_set
+    from tools.lint.honesty.scan import build_change_set, find_signs
 
     change = read_committed_change(git, base, commit_patch(git, base, patch))
     change.load_contents()

@@ -36,7 +36,7 @@ def decides_tests(sides: Mapping[str, tuple[bytes | None, bytes | None]]) -> boo
 
 
 def _decides_tests(path: str, sides: tuple[bytes | None, bytes | None]) -> bool:
-    from tools.lint.gaming.file_changes import find_role
+    from tools.lint.honesty.file_changes import find_role
 
     before, after = sides
     role = find_role(path)

@@ -2,7 +2,7 @@
 
 A model that cannot make a test pass may weaken the test, its data or its runner, or answer its input with a literal
 (reward hacking: METR 2025, "Recent Frontier Models Are Reward Hacking"). It is reported to the model once; the rest
-is the user's decision. The signs are found in `tools/lint/gaming`.
+is the user's decision. The signs are found in `tools/lint/honesty`.
 """
 
 from __future__ import annotations
@@ -170,9 +170,8 @@ class WeakenedTests:
         from dataclasses import replace
 
         from agent.prompt.excused_changes import read_request
-        from tools.lint.gaming.detection import find_signs
-        from tools.lint.gaming.file_changes import ChangeSet, FileChange
-        from tools.lint.gaming.related_tests import read_related_tests
+        from tools.lint.honesty.file_changes import ChangeSet, FileChange
+        from tools.lint.honesty.scan import find_signs, read_related_tests
 
         request = read_request(self.prompts)
         failed = self.trace.failed if request.repair else self.trace.failed_before
@@ -313,7 +312,7 @@ def _name_cause(findings: Sequence[Finding]) -> str:
 
 def _concern_tests(findings: Sequence[Finding]) -> bool:
     """Return whether a finding is in a test file."""
-    from tools.lint.gaming.file_changes import find_role
+    from tools.lint.honesty.file_changes import find_role
 
     return any(find_role(each.path) in ("test", "expected") for each in findings)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.lint.gaming.file_changes import FileChange, find_role
+from tools.lint.honesty.file_changes import FileChange, find_role
 
 CORPUS = Path(__file__).parent / "gaming_corpus"
 

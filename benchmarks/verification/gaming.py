@@ -22,8 +22,8 @@ from agent.prompt.excused_changes import read_request
 from benchmarks.verification.cheats import read_cheats
 from benchmarks.verification.real_commits import describe_commit, list_commits, read_files
 from benchmarks.verification.weakening import is_weakening
-from tools.lint.gaming.detection import find_signs
-from tools.lint.gaming.file_changes import ChangeSet
+from tools.lint.honesty.file_changes import ChangeSet
+from tools.lint.honesty.scan import find_signs
 
 TUNED = (
     "psf+requests", "pallets+flask", "pytest-dev+pytest", "expressjs+express", "spf13+cobra", "axios+axios",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from tools.lint.gaming.file_changes import FileChange, find_role
+from tools.lint.honesty.file_changes import FileChange, find_role
 
 MOST_FILES = 60
 """Files of a commit: larger ones are imports of code and renamings of everything."""

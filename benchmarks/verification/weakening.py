@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from tools.lint.checks.finding import Finding
-from tools.lint.gaming.file_changes import FileChange
+from tools.lint.honesty.file_changes import FileChange
 
 _COMMENT = re.compile(r"^\s*(?:#|//|\*|/\*)")
 _SKIP = re.compile(

@@ -13,8 +13,8 @@ from benchmarks.verification.real_commits import describe_commit, list_commits, 
 from benchmarks.verification.weakening import is_weakening
 from tests.support.repo import Repo
 from tools.lint.checks.finding import Finding
-from tools.lint.gaming.detection import find_signs
-from tools.lint.gaming.file_changes import ChangeSet, FileChange
+from tools.lint.honesty.file_changes import ChangeSet, FileChange
+from tools.lint.honesty.scan import find_signs
 
 
 def detect(cheat: Cheat, prompt: str = "") -> list[Finding]:

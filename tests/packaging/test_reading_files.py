@@ -128,7 +128,7 @@ ALLOWED = {
     "agent/verify/answer_schema.py": NAMED,
     "agent/team/answers_file.py": NAMED,
     "packages/search/select/changed_functions.py": "through Project.read_text: by the tools' place, bounded",
-    "tools/lint/gaming/git_changes.py": "through Change.read_text: contents in memory",
+    "tools/lint/honesty/scan.py": "through Change.read_text: contents in memory",
     "packages/evaluation/suites/source_folder.py": NAMED,
     "packages/evaluation/suites/projects/refactorbench.py": NAMED,
     "packages/evaluation/suites/projects/swebench_report.py": NAMED,

@@ -10,7 +10,7 @@ from fnmatch import fnmatch
 from pathlib import PurePosixPath
 
 from agent.prompt.prompt_intent import PromptIntent
-from tools.lint.gaming.file_changes import find_role
+from tools.lint.honesty.file_changes import find_role
 
 
 def find_scope_notices(

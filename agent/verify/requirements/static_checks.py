@@ -50,7 +50,7 @@ async def check_statically(each: Requirement, changes: TurnChanges, at: Workspac
 def is_same_file(path: str, wanted: str) -> bool:
     """Return whether a path is a wanted one: itself, below a wanted folder, matched by a pattern, or its short form."""
     if wanted == "tests":
-        from tools.lint.gaming.file_changes import find_role
+        from tools.lint.honesty.file_changes import find_role
 
         return find_role(path) in ("test", "expected")
     name = wanted.removeprefix("./")

@@ -19,8 +19,8 @@ from tools.edit.apply.planner import plan_changes
 from tools.edit.edit_model import MalformedEdit
 from tools.edit.formats import parse_edits
 from tools.lint.checks.finding import Finding
-from tools.lint.gaming.detection import find_signs
-from tools.lint.gaming.file_changes import ChangeSet, FileChange, find_role
+from tools.lint.honesty.file_changes import ChangeSet, FileChange, find_role
+from tools.lint.honesty.scan import find_signs
 from tools.testing.report import TestReport
 from tools.testing.run_comparison import describe_loss
 from tools.testing.suite_run import run_copy

@@ -17,8 +17,7 @@ NAME = "weakened"
 
 def check(change: Change) -> Iterator[Finding]:
     """Yield the signs of a change that no prompt explains."""
-    from tools.lint.gaming.detection import find_signs
-    from tools.lint.gaming.git_changes import build_change_set
+    from tools.lint.honesty.scan import build_change_set, find_signs
 
     for sign in find_signs(build_change_set(change, root=change.git.root)):
         yield replace(sign, check=NAME, severity="warning")

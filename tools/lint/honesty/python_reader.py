@@ -9,50 +9,46 @@ from collections.abc import Sequence
 from textwrap import dedent
 
 from sandbox.lazy_pattern import compile_lazily
-from tools.lint.gaming.units.assertions import Check
-from tools.lint.gaming.units.python_measures import (
+from tools.lint.honesty.python_measures import (
     ASSERTING,
+    SKIP,
+    get_called,
     is_never,
     list_facts,
+    list_skips,
     list_tolerances,
     list_wrappers,
     measure_strength,
     read_dotted_name,
+    read_number,
 )
-from tools.lint.gaming.units.python_skips import SKIP, get_called, list_skips
-from tools.lint.gaming.units.test_units import Statement, TestUnit
+from tools.lint.honesty.test_units import Check, TestUnit
 
 _RAISES = compile_lazily(r"raises|warns|assertRaises|assertWarns", re.IGNORECASE)
 _RETRY = compile_lazily(r"(?:^|\.)(?:flaky|retry|retries|rerunfailures|repeat_on_failure)$")
 _PATCH = compile_lazily(r"(?:^|\.)(?:patch|patch\.object|setattr|patch\.dict|patch\.multiple|setitem)$")
 
 _METHODS = {
-    "assertEqual": 3,
-    "assertEquals": 3,
-    "assertIs": 3,
-    "assertDictEqual": 3,
-    "assertListEqual": 3,
-    "assertIsNone": 3,
-    "assertIn": 2,
-    "assertNotIn": 2,
-    "assertAlmostEqual": 2,
-    "assertGreater": 2,
-    "assertLess": 2,
-    "assertGreaterEqual": 2,
-    "assertLessEqual": 2,
-    "assertRegex": 2,
-    "assertCountEqual": 2,
-    "assertTrue": 1,
-    "assertFalse": 1,
-    "assertIsNotNone": 1,
-    "assertNotEqual": 1,
-    "assertIsInstance": 1,
-    "assert_called_once_with": 3,
-    "assert_called_with": 3,
-    "assert_called_once": 2,
-    "assert_called": 1,
+    name: strength
+    for strength, names in (
+        (
+            3,
+            "assertEqual assertEquals assertIs assertDictEqual assertListEqual assertIsNone assert_called_with",
+        ),
+        (3, "assert_called_once_with"),
+        (
+            2,
+            "assertIn assertNotIn assertAlmostEqual assertGreater assertLess assertGreaterEqual assertLessEqual",
+        ),
+        (2, "assertRegex assertCountEqual assert_called_once"),
+        (1, "assertTrue assertFalse assertIsNotNone assertNotEqual assertIsInstance assert_called"),
+    )
+    for name in names.split()
 }
+"""Strength of the methods of unittest and its mocks, as of `Check`; of others 2."""
+
 _BROAD = frozenset({"", "Exception", "BaseException", "AssertionError"})
+"""Names of what catches failing checks; "" for an expression."""
 
 
 def analyse_unit(unit: TestUnit) -> None:
@@ -74,18 +70,12 @@ def analyse_unit(unit: TestUnit) -> None:
             reader.read_call(each)
             if dotted.endswith("parametrize"):
                 reader.add_check(each, each.args[1:], strength=2)
-    if unit.is_test and _is_generator(node):  # its body never runs
-        unit.unreached += _count_checks(node.body)
-        return
+    for stmt in node.body:
+        match stmt:
+            case ast.Expr(value=ast.Yield(value=None)) if unit.is_test:  # a generator: its body never runs
+                unit.unreached += _count_checks(node.body)
+                return
     reader.visit_block(node.body, swallowed=False, guarded=False)
-
-
-def _is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Return whether a function yields nothing, as no parametrized test of old runners does."""
-    return any(
-        isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Yield) and stmt.value.value is None
-        for stmt in node.body
-    )
 
 
 def _count_checks(body: Sequence[ast.stmt]) -> int:
@@ -104,7 +94,7 @@ class _UnitReader:
         ended = False
         for node in body:
             if ended:
-                self._unit.unreached += sum(map(_is_check, ast.walk(node)))
+                self._unit.unreached += _count_checks([node])
                 continue
             ended = self._visit(node, swallowed=swallowed, guarded=guarded)
         return ended
@@ -124,20 +114,18 @@ class _UnitReader:
             case ast.If():
                 self._read_expressions(node.test)
                 if is_never(node.test):
-                    self._unit.unreached += sum(
-                        _is_check(each) for stmt in node.body for each in ast.walk(stmt)
-                    )
+                    self._unit.unreached += _count_checks(node.body)
                     return self.visit_block(node.orelse, swallowed=swallowed, guarded=guarded)
-                either = bool(_count_checks(node.body) and _count_checks(node.orelse))
-                self.visit_block(node.body, swallowed=swallowed, guarded=guarded or not either)
-                self.visit_block(node.orelse, swallowed=swallowed, guarded=guarded or not either)
+                guarded = guarded or not (_count_checks(node.body) and _count_checks(node.orelse))
+                for block in (node.body, node.orelse):
+                    self.visit_block(block, swallowed=swallowed, guarded=guarded)
             case ast.Try():
-                caught = any(_swallows(each) for each in node.handlers)
+                caught = any(map(_swallows, node.handlers))
                 self.visit_block(node.body, swallowed=swallowed or caught, guarded=guarded)
                 for each in node.handlers:
                     self.visit_block(each.body, swallowed=swallowed, guarded=True)
-                self.visit_block(node.orelse, swallowed=swallowed, guarded=guarded)
-                self.visit_block(node.finalbody, swallowed=swallowed, guarded=guarded)
+                for block in (node.orelse, node.finalbody):
+                    self.visit_block(block, swallowed=swallowed, guarded=guarded)
             case ast.With() | ast.AsyncWith():
                 hides = expects = False
                 for item in node.items:
@@ -153,21 +141,17 @@ class _UnitReader:
                 return ended and not expects and not hides
             case ast.For() | ast.AsyncFor():
                 self._read_expressions(node.iter)
-                targets = [each for each in ast.walk(node.target) if isinstance(each, ast.Name)]
-                self._unit.rebound.update(each.id for each in targets)
-                if isinstance(node.iter, ast.List | ast.Tuple) and not node.iter.elts:
-                    self._unit.unreached += sum(
-                        _is_check(each) for stmt in node.body for each in ast.walk(stmt)
-                    )
-                else:
-                    if isinstance(node.iter, ast.List | ast.Tuple):
-                        self.add_check(node.iter, [node.iter], strength=2)
-                    self.visit_block(node.body, swallowed=swallowed, guarded=guarded)
+                names = (each.id for each in ast.walk(node.target) if isinstance(each, ast.Name))
+                self._unit.rebound.update(names)
+                if isinstance(node.iter, ast.List | ast.Tuple):
+                    if not node.iter.elts:
+                        self._unit.unreached += _count_checks(node.body)
+                        return False
+                    self.add_check(node.iter, [node.iter], strength=2)
+                self.visit_block(node.body, swallowed=swallowed, guarded=guarded)
             case ast.While():
                 if is_never(node.test):
-                    self._unit.unreached += sum(
-                        _is_check(each) for stmt in node.body for each in ast.walk(stmt)
-                    )
+                    self._unit.unreached += _count_checks(node.body)
                 else:
                     self.visit_block(node.body, swallowed=swallowed, guarded=guarded)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -179,7 +163,7 @@ class _UnitReader:
             case ast.ClassDef():
                 self.visit_block(node.body, swallowed=swallowed, guarded=guarded)
             case ast.Assert():
-                self._add_assert(node)
+                self.add_check(node, [node.test], strength=measure_strength(node.test))
                 self._count(swallowed=swallowed, guarded=guarded)
                 self._read_expressions(node)
             case ast.Expr(value=value):
@@ -231,20 +215,9 @@ class _UnitReader:
             self._unit.sleeps.append(ast.unparse(call))
         if re.search(r"^(?:os\._exit|sys\.exit|pytest\.exit|quit|os\.kill|os\.abort)$", dotted):
             self._unit.exits.append(dotted)
-        if dotted.endswith("timeout"):
-            self._unit.timeouts += (
-                float(arg.value)
-                for arg in call.args
-                if isinstance(arg, ast.Constant) and isinstance(arg.value, int | float)
-            )
-        for keyword in call.keywords:
-            if (
-                keyword.arg
-                and "timeout" in keyword.arg
-                and isinstance(keyword.value, ast.Constant)
-                and isinstance(keyword.value.value, int | float)
-            ):
-                self._unit.timeouts.append(float(keyword.value.value))
+        given = list(call.args) if dotted.endswith("timeout") else []
+        given += [each.value for each in call.keywords if "timeout" in (each.arg or "")]
+        self._unit.timeouts += (number for each in given if (number := read_number(each)) is not None)
 
     def _read_call_check(self, call: ast.Call) -> bool:
         name = read_dotted_name(call.func).rpartition(".")[2]
@@ -268,9 +241,6 @@ class _UnitReader:
         self.add_check(call, [call], strength=strength, raises=raises, has_match=has_match)
         return True
 
-    def _add_assert(self, node: ast.Assert) -> None:
-        self.add_check(node, [node.test], strength=measure_strength(node.test))
-
     def add_check(
         self,
         node: ast.stmt | ast.expr,
@@ -291,13 +261,13 @@ class _UnitReader:
             if isinstance(each, ast.Call)
         }
         unit.calls.update(names)
-        first = unit.text.count("\n", 0, 0)
         text = self._lines[node.lineno - 1].strip() if node.lineno <= len(self._lines) else ""
-        line = unit.line + node.lineno - 1 - first - _count_decorator_lines(self._lines)
-        check = Check(owner=unit.name, line=max(line, unit.line), text=text, facts=facts)
+        heads = (number for number, each in enumerate(self._lines) if each.startswith(("def ", "async def ")))
         unit.checks.append(
-            Statement(
-                check=check,
+            Check(
+                line=max(unit.line + node.lineno - 1 - next(heads, 0), unit.line),
+                text=text,
+                facts=facts,
                 strength=strength,
                 raises=raises,
                 has_match=has_match,
@@ -311,10 +281,6 @@ class _UnitReader:
 _EXPECTED_NAME = compile_lazily(r"(?i:expect|want|should|golden)|^[A-Z][A-Z0-9_]+$")
 
 
-def _count_decorator_lines(lines: list[str]) -> int:
-    return next((number for number, line in enumerate(lines) if line.startswith(("def ", "async def "))), 0)
-
-
 def _is_check(node: ast.AST) -> bool:
     return isinstance(node, ast.Assert) or (
         isinstance(node, ast.Call) and bool(ASSERTING.search(read_dotted_name(node.func).rpartition(".")[2]))
@@ -323,12 +289,9 @@ def _is_check(node: ast.AST) -> bool:
 
 def _swallows(handler: ast.ExceptHandler) -> bool:
     """Return whether a handler catches a failing check and lets the test go on."""
-    if handler.type is None:
-        caught = {""}
-    else:
-        parts = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-        caught = {read_dotted_name(each).rpartition(".")[2] for each in parts}
-    if not caught & _BROAD:
+    parts = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    caught = {read_dotted_name(each).rpartition(".")[2] for each in parts if each is not None}
+    if caught and not caught & _BROAD:
         return False
     return not any(
         isinstance(each, ast.Raise) or _is_check(each) for stmt in handler.body for each in ast.walk(stmt)

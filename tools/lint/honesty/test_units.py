@@ -7,20 +7,22 @@ from dataclasses import field
 
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
-from tools.lint.gaming.units.assertions import Check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
-    """A check of a test with the strength of its comparison.
+class Check:
+    """An assertion of a test, with the strength of its comparison.
 
+    facts: its content apart from names: literals, comparisons and assertion methods
     strength: 3 equality with a value, 2 an order, a member or a near value, 1 truth or inequality, 0 always holds
     raises: names of exceptions that it expects; wrappers: calls around the compared values
     tolerance: largest accepted difference, None for an exact comparison
     """
 
-    check: Check
+    line: int
+    text: str
     strength: int
+    facts: Counter[str] = field(default_factory=Counter)
     raises: tuple[str, ...] = ()
     has_match: bool = False
     tolerance: float | None = None
@@ -36,7 +38,7 @@ class TestUnit:
     checks: in their order, of those that can be reached; unreached: number of checks that can not
     swallowed: checks whose failure is caught; guarded: checks below a condition
     skips: text of each skip, and whether it has a condition; patched: last names of what is replaced
-    calls: names called within checks; words: identifiers; retries, sleeps: their texts; timeouts: in seconds or ms
+    calls: names called within checks; retries, sleeps: their texts; timeouts: in seconds or ms
     """
 
     __test__ = False
@@ -46,7 +48,7 @@ class TestUnit:
     text: str
     body: str
     is_test: bool = True
-    checks: list[Statement] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
     unreached: int = 0
     swallowed: int = 0
     guarded: int = 0
@@ -58,12 +60,16 @@ class TestUnit:
     retries: list[str] = field(default_factory=list)
     sleeps: list[str] = field(default_factory=list)
     timeouts: list[float] = field(default_factory=list)
-    is_async: bool = False
 
     @property
     def base_name(self) -> str:
         """The name without classes or suites around it."""
         return self.name.rpartition(".")[2]
+
+    @property
+    def title(self) -> str:
+        """The name for a person."""
+        return self.base_name.replace("·", ".").partition("#")[0]
 
     @property
     def words(self) -> set[str]:
@@ -72,8 +78,12 @@ class TestUnit:
 
     @property
     def literals(self) -> set[str]:
-        """Strings and numbers of its text, without the trivial ones."""
-        return {each for each in _LITERAL.findall(self.text) if each not in TRIVIAL}
+        """Strings and numbers of its text, without those that occur everywhere."""
+        return {*_LITERAL.findall(self.text)} - {"0", "1", "2", '""', "''", "``"}
+
+    def list_new_calls(self, old: TestUnit) -> set[str]:
+        """Return the names that it calls, and that another version of it did not."""
+        return {*_CALL.findall(self.text)} - {*_CALL.findall(old.text)}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,11 +101,8 @@ class TestFile:
     only: list[tuple[int, str]] = field(default_factory=list)
     twice: list[tuple[int, str]] = field(default_factory=list)
     shadowed: list[tuple[int, str]] = field(default_factory=list)
-    uncollected: set[str] = field(default_factory=set)
 
-
-TRIVIAL = frozenset({"0", "1", "2", '""', "''", "``"})
-"""Literals that occur everywhere and show nothing."""
 
 _WORD = compile_lazily(r"[A-Za-z_]\w{2,}")
+_CALL = compile_lazily(r"\b(\w+)\(")
 _LITERAL = compile_lazily(r'"[^"\n]*"|\'[^\'\n]*\'|\b\d[\w.]*')

@@ -11,15 +11,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sandbox.lazy_pattern import compile_lazily
-from tools.lint.gaming.units.assertions import Check, extract_line_facts
-from tools.lint.gaming.units.test_units import Statement, TestFile, TestUnit
+from sandbox.policy.shell.parsing.syntax import parse_word_set
+from tools.lint.honesty.test_units import Check, TestFile, TestUnit
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-LANGUAGES = frozenset(
-    {"javascript", "typescript", "tsx", "go", "java", "ruby", "kotlin", "rust", "csharp", "php"}
-)
+LANGUAGES = parse_word_set("javascript typescript tsx go java ruby kotlin rust csharp php")
 
 _FLAT = frozenset({"go", "java", "rust", "csharp", "php"})
 _FUNCTIONS = frozenset(
@@ -32,6 +30,8 @@ _TEST = compile_lazily(
 )
 _GO_NAME = compile_lazily(r"^(?:Test|Benchmark|Example|Fuzz)(?:[^a-z]|$)")
 _TEST_NAME = compile_lazily(r"^(?:Test|Benchmark|Example|Fuzz)[A-Z_]?|^test")
+
+_TEST_MARK = compile_lazily(r"@Test|#\[test\]|\[Fact")
 
 _ASSERT = compile_lazily(
     r"\bexpect\s*\(|\bassert\w*[.(!]"
@@ -109,20 +109,27 @@ _CATCH = compile_lazily(
     r"\bcatch\s*(?:\([^)]*\))?\s*\{|^\s*rescue\b|\brecover\(\)|\.catch\(\s*(?:\(\w*\)|\w+)\s*=>\s*(?:\{\s*\}|null|undefined)"
 )
 _CALL = compile_lazily(r"\b([A-Za-z_]\w+)\s*\(")
+_FACTS = compile_lazily(
+    r"""("[^"]*"|'[^']*'|`[^`]*`|\b\d[\w.]*|[=!<>]=+|[<>]|\|\||&&|\b(?:true|false|null|nil|None|True|False)\b"""
+    r"""|\b(?:to[A-Z]\w+|assert\w*|fail\w*)\b)"""
+)
+_WRAPPER = compile_lazily(
+    r"\b(?:len|length|sort|sorted|toLowerCase|trim|Object\.keys|typeof|slice|Math\.round|String)\b"
+)
+_AWAIT, _PROMISE = compile_lazily(r"\b(?:await|return)\b"), compile_lazily(r"\.(?:resolves|rejects)\b")
 
 
-def parse_test_file(language_name: str, path: str, source: str) -> TestFile | None:
-    """Return the units of a file; None without a grammar, or if it cannot be parsed."""
-    from tools.code.languages import LANGUAGES as TABLE
+def parse_test_file(path: str, source: str) -> TestFile | None:
+    """Return the units of a file; None for a language without units, or without its grammar."""
     from tools.code.languages import detect_languages, parse_text
 
-    language = next((each for each in detect_languages(path) if each.name == language_name), None)
-    if language is None or language not in TABLE:
+    language = next((each for each in detect_languages(path) if each.name in LANGUAGES), None)
+    if language is None:
         return None
     tree = parse_text(language, source)
     data = source.encode("utf-8", "replace")
     found = TestFile()
-    _collect(tree.root_node, found, data, flat=language_name in _FLAT, is_go=language_name == "go")
+    _collect(tree.root_node, found, data, flat=language.name in _FLAT, is_go=language.name == "go")
     for number, line in enumerate(source.splitlines(), 1):
         if _ONLY.search(line):
             found.only.append((number, line.strip()))
@@ -142,12 +149,7 @@ def _collect(node: Node, found: TestFile, data: bytes, *, flat: bool, is_go: boo
             if name_node is not None:
                 name = _read(name_node, data)
                 marks = _read_marks(each, data)
-                is_test = (
-                    bool((_GO_NAME if is_go else _TEST_NAME).match(name))
-                    or "@Test" in marks
-                    or "#[test]" in marks
-                    or "[Fact" in marks
-                )
+                is_test = bool((_GO_NAME if is_go else _TEST_NAME).match(name) or _TEST_MARK.search(marks))
                 _add(found, name, where, each, data, is_test=is_test, marks=marks)
                 inner = f"{where}.{name}" if where else name
             if flat:
@@ -255,7 +257,7 @@ def analyse_unit(unit: TestUnit) -> None:
             if returned_at is not None or "never" in kinds:
                 unit.unreached += 1
             else:
-                unit.checks.append(_make_statement(unit, number, line))
+                unit.checks.append(_make_check(unit, number, line))
                 unit.calls.update(_CALL.findall(line))
                 unit.guarded += "if" in kinds and not re.search(r"\bt\.(?:Error|Fatal|Fail)", line)
                 unit.swallowed += ".catch(" in line or (catches and any(at < number for at in tries))
@@ -270,30 +272,21 @@ def _list_timeouts(line: str) -> Iterator[float]:
             yield float(value.replace("_", ""))
 
 
-def _make_statement(unit: TestUnit, number: int, line: str) -> Statement:
+def _make_check(unit: TestUnit, number: int, line: str) -> Check:
     text = line.strip()
-    strength = next((grade for grade, pattern in _STRENGTH if pattern.search(text)), 3)
-    facts: Counter[str] = extract_line_facts(text)
     tolerance = None
     if match := _DIGITS.search(text):
         tolerance = 10.0 ** -float(match["n"])
     elif match := _TOLERANCE.search(text):
         tolerance = float(match["n"])
-    wrappers = Counter(
-        re.findall(
-            r"\b(?:len|length|sort|sorted|toLowerCase|trim|Object\.keys|typeof|slice|Math\.round|String)\b",
-            text,
-        )
-    )
-    check = Check(owner=unit.name, line=unit.line + number, text=text, facts=facts)
-    raises = tuple(match["name"] for match in _RAISES.finditer(text))
-    has_await = bool(re.search(r"\b(?:await|return)\b", text))
-    return Statement(
-        check=check,
-        strength=strength,
-        raises=raises,
+    return Check(
+        line=unit.line + number,
+        text=text,
+        facts=Counter(_FACTS.findall(text)),
+        strength=next((grade for grade, pattern in _STRENGTH if pattern.search(text)), 3),
+        raises=tuple(match["name"] for match in _RAISES.finditer(text)),
         tolerance=tolerance,
-        wrappers=wrappers,
-        has_match=has_await and bool(re.search(r"\.(?:resolves|rejects)\b", text)),
+        wrappers=Counter(_WRAPPER.findall(text)),
+        has_match=bool(_AWAIT.search(text) and _PROMISE.search(text)),
         shape=re.sub(r"\s+", " ", text),
     )

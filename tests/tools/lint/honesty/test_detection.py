@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tools.lint.gaming.detection import find_signs
-from tools.lint.gaming.file_changes import ChangeSet, FileChange, Request, find_role
+from tools.lint.honesty.file_changes import ChangeSet, FileChange, Request, find_role
+from tools.lint.honesty.scan import find_signs
 
 CODE = "def area(width, height):\n    return width * height\n\n\ndef old_area(side):\n    return side**2\n"
 TEST = (

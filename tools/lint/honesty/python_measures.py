@@ -1,4 +1,4 @@
-"""Measures of a Python check: how much it asks for, and its facts apart from names."""
+"""Measures of a Python check: how much it asks for, its facts apart from names, and marks by which it is skipped."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from sandbox.lazy_pattern import compile_lazily
+from sandbox.policy.shell.parsing.syntax import parse_word_set
 
 ASSERTING = compile_lazily(
     r"^_*(?:assert|check|verify|expect|fail)|[a-z]_?assert|raises$|warns$", re.IGNORECASE
@@ -18,12 +19,8 @@ _STRENGTH = {
     **dict.fromkeys(("NotEq", "IsNot"), 1),
 }
 _TOLERANCES = ("abs", "rel", "atol", "rtol", "delta", "abs_tol", "rel_tol", "tolerance", "tol")
-_LOOSE_CALLS = frozenset(
-    {"len", "sorted", "set", "str", "repr", "round", "int", "bool", "type", "isinstance"}
-)
-_LOOSE_METHODS = frozenset(
-    {"lower", "upper", "strip", "split", "startswith", "endswith", "replace", "casefold"}
-)
+_LOOSE_CALLS = parse_word_set("len sorted set str repr round int bool type isinstance")
+_LOOSE_METHODS = parse_word_set("lower upper strip split startswith endswith replace casefold")
 
 
 def measure_strength(test: ast.expr) -> int:
@@ -130,29 +127,31 @@ def list_wrappers(node: ast.AST) -> Iterator[str]:
 
 
 def list_tolerances(parts: Sequence[ast.AST]) -> Iterator[float]:
-    for part in parts:
-        for each in ast.walk(part):
-            if isinstance(each, ast.Call):
-                for keyword in each.keywords:
-                    value = keyword.value
-                    if isinstance(value, ast.Constant) and isinstance(value.value, int | float):
+    for each in (node for part in parts for node in ast.walk(part)):
+        match each:
+            case ast.Call(func=func, keywords=keywords):
+                for keyword in keywords:
+                    if (value := read_number(keyword.value)) is not None:
                         if keyword.arg in _TOLERANCES:
-                            yield float(value.value)
+                            yield value
                         elif keyword.arg in ("places", "decimal"):
-                            yield 10.0 ** -float(value.value)
-                if read_dotted_name(each.func).endswith(
-                    ("assertAlmostEqual", "approx", "isclose")
-                ) and not any(each_.arg in _TOLERANCES or each_.arg == "places" for each_ in each.keywords):
+                            yield 10.0**-value
+                is_near = read_dotted_name(func).endswith(("assertAlmostEqual", "approx", "isclose"))
+                if is_near and not any(keyword.arg in (*_TOLERANCES, "places") for keyword in keywords):
                     yield 1e-7
-            elif isinstance(each, ast.Compare) and isinstance(each.ops[0], ast.Lt | ast.LtE):
-                value = each.comparators[0]
-                if (
-                    isinstance(each.left, ast.Call)
-                    and read_dotted_name(each.left.func).endswith("abs")
-                    and isinstance(value, ast.Constant)
-                    and isinstance(value.value, int | float)
-                ):
-                    yield float(value.value)
+            case ast.Compare(
+                left=ast.Call(func=func), ops=[ast.Lt() | ast.LtE(), *_], comparators=[value, *_]
+            ) if read_dotted_name(func).endswith("abs"):
+                if (number := read_number(value)) is not None:
+                    yield number
+
+
+def read_number(node: ast.AST) -> float | None:
+    """Return a constant number, None for anything else."""
+    match node:
+        case ast.Constant(value=int() | float() as value):
+            return float(value)
+    return None
 
 
 def read_dotted_name(node: ast.AST) -> str:
@@ -161,3 +160,33 @@ def read_dotted_name(node: ast.AST) -> str:
     if isinstance(node, ast.Name):
         return node.id
     return read_dotted_name(node.func) if isinstance(node, ast.Call) else ""
+
+
+SKIP = compile_lazily(
+    r"(?:^|\.)(?:skip|skipif|skipIf|skipUnless|skipTest|xfail|expectedFailure|XFAIL|SkipTest|importorskip)$"
+)
+
+
+def get_called(node: ast.expr) -> ast.expr:
+    return node.func if isinstance(node, ast.Call) else node
+
+
+def list_skips(nodes: Sequence[ast.expr]) -> list[tuple[str, bool]]:
+    """Return the marks that skip a test, or expect it to fail, and whether each has a condition."""
+    named = [(node, read_dotted_name(get_called(node))) for node in nodes]
+    return [(dotted, _has_condition(node, dotted)) for node, dotted in named if SKIP.search(dotted)]
+
+
+def _has_condition(node: ast.expr, dotted: str) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    if dotted.endswith(("skipif", "skipIf", "skipUnless")):
+        match node.args[:1]:
+            case [ast.Constant(value=value)]:
+                return isinstance(value, str)
+            case [ast.UnaryOp(operand=ast.Constant())]:
+                return False
+        return True
+    return dotted.endswith("xfail") and bool(
+        node.args or any(each.arg == "condition" for each in node.keywords)
+    )

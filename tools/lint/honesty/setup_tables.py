@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from sandbox.lazy_pattern import compile_lazily
+from tools.lint.honesty.signs import Kind
 
 RUNS_TESTS = (
     r"(?:pytest|py\.test|unittest|tox|nox|nose\w*|npm (?:run )?test|yarn (?:run )?test|pnpm (?:run )?test|jest|vitest|mocha"
@@ -13,7 +14,7 @@ RUNS_TESTS = (
     r"|coverage|karma|ava|playwright|cypress|golangci-lint|bundle exec|phpunit|dotnet test|ctest|run_?tests?\w*)"
 )
 
-ROWS: tuple[tuple[str, str, str, bool], ...] = (
+ROWS: tuple[tuple[Kind, str, str, bool], ...] = (
     # kind, files, what a new line shows, whether it is a failure
     ("selection", r"", r"(?:addopts|pytest|PYTEST_ADDOPTS)[^#\n]*(?:\s|=|\"|')(?:-k|--ignore(?:-glob)?|--deselect|--lf|--last-failed|--co\b|--collect-only|--maxfail|--stepwise)(?:[=\s\"'\],]|$)", True),
     ("selection", r"", r"(?:addopts|pytest)\b[^#\n]*\s-m[= ]?\s*[\"']?not\b", True),

@@ -12,9 +12,15 @@ from typing import Literal
 
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
+from sandbox.policy.shell.parsing.syntax import parse_word_set
+from tools.lint.checks.finding import Finding
+from tools.lint.honesty.signs import Kind, make_sign
 from tools.lint.test_files import is_test_file
 
 Role = Literal["test", "expected", "setup", "product", "other"]
+
+Lines = list[tuple[int, str]]
+"""Lines with their numbers from 1."""
 
 LARGEST_DIFF = 4_000_000
 """Product of the numbers of differing lines; beyond it only lines that occur on one side count as changed."""
@@ -28,45 +34,9 @@ _EXPECTED = compile_lazily(
     r"|\.(?:snap|ambr|golden|approved\.\w+|expected|out)$",
     re.IGNORECASE,
 )
-_CODE = frozenset(
-    (
-        ".py",
-        ".pyi",
-        ".pyx",
-        ".js",
-        ".jsx",
-        ".mjs",
-        ".cjs",
-        ".ts",
-        ".tsx",
-        ".mts",
-        ".cts",
-        ".vue",
-        ".svelte",
-        ".go",
-        ".java",
-        ".kt",
-        ".rb",
-        ".rs",
-        ".c",
-        ".cc",
-        ".cpp",
-        ".h",
-        ".hpp",
-        ".cs",
-        ".php",
-        ".scala",
-        ".swift",
-        ".lua",
-        ".sh",
-        ".sql",
-        ".jinja",
-        ".j2",
-        ".html",
-        ".tmpl",
-        ".y",
-        ".proto",
-    )
+_CODE = parse_word_set(
+    ".py .pyi .pyx .js .jsx .mjs .cjs .ts .tsx .mts .cts .vue .svelte .go .java .kt .rb .rs .c .cc .cpp .h .hpp .cs"
+    " .php .scala .swift .lua .sh .sql .jinja .j2 .html .tmpl .y .proto"
 )
 _SETUP = compile_lazily(
     r"(?:^|/)(?:conftest\.py|sitecustomize\.py|usercustomize\.py|setup\.cfg|pyproject\.toml"
@@ -116,16 +86,24 @@ class FileChange:
         return self.after or ""
 
     @cached_property
-    def _lines(self) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+    def _lines(self) -> tuple[Lines, Lines]:
         return _diff_lines(self.old.splitlines(), self.new.splitlines())
 
+    def find_line(self, place: int) -> int:
+        """Return the number of the line of a place in the text after."""
+        return self.new.count("\n", 0, place) + 1
+
+    def sign(self, kind: Kind, line: int, message: str, source: str | None = None, *, fails: bool) -> Finding:
+        """Return a finding in the file; see `make_sign`."""
+        return make_sign(kind, self.path, line, message, source, fails=fails)
+
     @property
-    def removed(self) -> list[tuple[int, str]]:
+    def removed(self) -> Lines:
         """(number before, text) of each line that is gone."""
         return self._lines[0]
 
     @property
-    def added(self) -> list[tuple[int, str]]:
+    def added(self) -> Lines:
         """(number after, text) of each line that came."""
         return self._lines[1]
 
@@ -168,7 +146,7 @@ class ChangeSet:
     def changes_product(self) -> bool:
         """Whether code that is no test is changed: not only in comments and blank lines."""
         return any(
-            _is_code_line(text)
+            not _COMMENT.match(text)
             for each in self.list_files("product")
             for _, text in (*each.added, *each.removed)
         )
@@ -276,10 +254,6 @@ def _list_enclosing(file: FileChange) -> Iterator[str]:
 _COMMENT = compile_lazily(r"\s*(?:#|//|\*|/\*|$)")
 
 
-def _is_code_line(text: str) -> bool:
-    return not _COMMENT.match(text)
-
-
 def find_role(path: str) -> Role:
     """Return the role of a file by its path."""
     suffix = PurePosixPath(path).suffix.lower()
@@ -298,29 +272,23 @@ def find_role(path: str) -> Role:
     return "other"
 
 
-def _diff_lines(old: list[str], new: list[str]) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
-    start = 0
-    while start < min(len(old), len(new)) and old[start] == new[start]:
+def _diff_lines(old: list[str], new: list[str]) -> tuple[Lines, Lines]:
+    """Return the removed lines with their old numbers, and the added ones with their new numbers."""
+    start, tail, most = 0, 0, min(len(old), len(new))
+    while start < most and old[start] == new[start]:
         start += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - start and old[-1 - tail] == new[-1 - tail]:
+    while tail < most - start and old[-1 - tail] == new[-1 - tail]:
         tail += 1
-    left, right = old[start : len(old) - tail], new[start : len(new) - tail]
+    left, right = (list(enumerate(each[start : len(each) - tail], start + 1)) for each in (old, new))
     if not left or not right:
-        return (
-            [(start + number, text) for number, text in enumerate(left, 1)],
-            [(start + number, text) for number, text in enumerate(right, 1)],
-        )
+        return left, right
+    texts, others = [text for _, text in left], [text for _, text in right]
     if len(left) * len(right) > LARGEST_DIFF:
-        known, now = set(left), set(right)
-        return (
-            [(start + number, text) for number, text in enumerate(left, 1) if text not in now],
-            [(start + number, text) for number, text in enumerate(right, 1) if text not in known],
-        )
-    removed: list[tuple[int, str]] = []
-    added: list[tuple[int, str]] = []
-    for kind, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
-        if kind != "equal":
-            removed += ((start + number + 1, left[number]) for number in range(a, b))
-            added += ((start + number + 1, right[number]) for number in range(c, d))
-    return removed, added
+        known, now = set(texts), set(others)
+        return [each for each in left if each[1] not in now], [each for each in right if each[1] not in known]
+    codes = SequenceMatcher(None, texts, others, autojunk=False).get_opcodes()
+    changed = [each[1:] for each in codes if each[0] != "equal"]
+    return (
+        [each for a, b, _, _ in changed for each in left[a:b]],
+        [each for _, _, c, d in changed for each in right[c:d]],
+    )

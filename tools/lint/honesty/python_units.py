@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from tools.lint.gaming.units.python_measures import is_never, read_dotted_name
-from tools.lint.gaming.units.python_skips import SKIP, get_called, list_skips
-from tools.lint.gaming.units.test_units import TestFile, TestUnit
+from tools.lint.honesty.python_measures import SKIP, get_called, is_never, list_skips, read_dotted_name
+from tools.lint.honesty.test_units import TestFile, TestUnit
 
 
 def parse_test_file(source: str) -> TestFile | None:
@@ -63,8 +62,6 @@ def _visit_scope(
             case ast.ClassDef():
                 inner = f"{scope}.{node.name}" if scope else node.name
                 is_collected = collects and _collects_class(node)
-                if not is_collected:
-                    found.uncollected.add(inner)
                 found.skips += ((text, has) for text, has in list_skips(node.decorator_list))
                 _visit_scope(node.body, inner, found, lines, imported, collects=is_collected)
             case ast.Assign(targets=[ast.Name(id="pytestmark")], value=value):
@@ -74,24 +71,13 @@ def _visit_scope(
                 found.skips.append(("__test__ = False", False))
             case ast.Assign(targets=[ast.Name(id=name)]) if not scope and name in imported:
                 found.shadowed.append((node.lineno, name))
-            case ast.Expr(value=ast.Call() as call) if SKIP.search(read_dotted_name(call.func)):
-                conditional = read_dotted_name(call.func).endswith("importorskip")
-                found.skips.append((read_dotted_name(call.func), conditional))
-            case ast.Raise(exc=ast.expr() as raised) if SKIP.search(
-                read_dotted_name(raised.func if isinstance(raised, ast.Call) else raised)
+            case ast.Expr(value=ast.Call() as skip) | ast.Raise(exc=ast.expr() as skip) if SKIP.search(
+                dotted := read_dotted_name(get_called(skip))
             ):
-                found.skips.append(
-                    (read_dotted_name(raised.func if isinstance(raised, ast.Call) else raised), False)
-                )
+                found.skips.append((dotted, isinstance(node, ast.Expr) and dotted.endswith("importorskip")))
             case ast.If() if not scope or collects:
-                _visit_scope(
-                    [*node.body, *node.orelse] if not is_never(node.test) else node.orelse,
-                    scope,
-                    found,
-                    lines,
-                    imported,
-                    collects=collects,
-                )
+                inside = [*node.body, *node.orelse] if not is_never(node.test) else node.orelse
+                _visit_scope(inside, scope, found, lines, imported, collects=collects)
             case ast.Try() | ast.With():
                 _visit_scope(node.body, scope, found, lines, imported, collects=collects)
 
@@ -113,13 +99,10 @@ def _collects_class(node: ast.ClassDef) -> bool:
         for each in node.body
     ):
         return False
-    derived = any("Test" in read_dotted_name(base) or "test" in read_dotted_name(base) for base in node.bases)
+    if any("test" in read_dotted_name(base).replace("Test", "test") for base in node.bases):
+        return True
     has_init = any(isinstance(each, ast.FunctionDef) and each.name == "__init__" for each in node.body)
-    return (
-        derived
-        or (node.name.startswith("Test") and not has_init)
-        or ("Test" in node.name and bool(node.bases))
-    )
+    return "Test" in node.name and (bool(node.bases) or (node.name.startswith("Test") and not has_init))
 
 
 def _read_unit(
@@ -128,11 +111,4 @@ def _read_unit(
     first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
     text = "\n".join(lines[first - 1 : node.end_lineno])
     body = "\n".join(line.strip() for line in lines[node.body[0].lineno - 1 : node.end_lineno])
-    return TestUnit(
-        name=name,
-        line=node.lineno,
-        text=text,
-        body=body,
-        is_test=is_test,
-        is_async=isinstance(node, ast.AsyncFunctionDef),
-    )
+    return TestUnit(name=name, line=node.lineno, text=text, body=body, is_test=is_test)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sandbox.lazy_pattern import compile_lazily
 from tools.lint.checks.finding import Finding
-from tools.lint.gaming.file_changes import ChangeSet, FileChange
-from tools.lint.gaming.script_signs import find_script_signs
-from tools.lint.gaming.signs import make_sign, quote_source
-from tools.lint.gaming.test_lines import TRIVIAL_TEXT, join_lines, occurs_in
+from tools.lint.honesty.file_changes import ChangeSet, FileChange
+from tools.lint.honesty.script_signs import TRIVIAL_TEXT, find_script_signs, join_lines, occurs_in
 
 _DETECTION = compile_lazily(
     r"PYTEST_CURRENT_TEST|PYTEST_VERSION|[\"'](?:pytest|unittest|_pytest|nose)[\"']\s+(?:not\s+)?in\s+(?:sys\.modules|sys\.argv|str\(|\w+\.filename)"
@@ -68,24 +66,27 @@ def _find_detection(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
         if (_DETECTION.search(text) and not _DETECTION.search(file.old)) or (
             near_stack and _TESTING.search(text) and "test" in text.lower() and not _STACK.search(file.old)
         ):
-            message = f"the product asks whether tests run: {quote_source(text)}"
             asked = "test-detection" in change.request.topics
-            yield make_sign("test-detection", file.path, line, message, fails=not asked)
+            message = "the product asks whether tests run"
+            yield file.sign("test-detection", line, message, text, fails=not asked)
         if (match := _EXIT.search(text)) and match[0] not in file.old:
-            is_main = (
-                re.search(r"__main__|\bfunc main\(|\bmain\(|bin/|cli", file.new) and "_exit" not in match[0]
+            is_main = "_exit" not in match[0] and re.search(
+                r"__main__|\bfunc main\(|\bmain\(|bin/|cli", file.new
             )
-            message = f"the process ends as a success: {quote_source(text)}"
-            yield make_sign("exit", file.path, line, message, fails=not is_main)
+            yield file.sign("exit", line, "the process ends as a success", text, fails=not is_main)
         if (match := _FRAMEWORK.search(text)) and match[0] not in file.old:
-            message = f"the test framework is changed: {quote_source(text)}"
-            yield make_sign("runner", file.path, line, message, fails="pytest" not in file.path)
+            fails = "pytest" not in file.path
+            yield file.sign("runner", line, "the test framework is changed", text, fails=fails)
     for match in _EQUALS.finditer(file.new):
         if match[0] not in file.old:
-            line = file.new.count("\n", 0, match.start()) + 1
-            yield make_sign(
-                "equals-all", file.path, line, f"always equal: {quote_source(match[0])}", fails=True
-            )
+            line = file.find_line(match.start())
+            yield file.sign("equals-all", line, "always equal", match[0], fails=True)
+
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+_Pairs = list[tuple[ast.expr, ast.expr]]
+"""Inputs with their answers."""
 
 
 def _find_python_signs(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
@@ -94,59 +95,40 @@ def _find_python_signs(change: ChangeSet, file: FileChange) -> Iterator[Finding]
     except (SyntaxError, ValueError, RecursionError):
         return
     changed = {line for line, _ in file.added}
-    before = dict(_list_functions(old))
-    if change.test_texts:
-        yield from _find_tables(change, file, new, changed)
-    for name, node in _list_functions(new):
-        lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        if changed.isdisjoint(lines):
+    before, now = dict(_list_functions(old)), list(_list_functions(new))
+    for node in new.body if change.test_texts else ():
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.lineno in changed and node.value is not None:
+            names = [function.name for _, function in now]
+            if told := _select_tested(change, names, _list_entries(node.value), 0.6):
+                message = f"a table answers a test's input with a literal: {told}"
+                yield file.sign("special-case", node.lineno, message, fails=True)
+    for name, function in now:
+        if changed.isdisjoint(range(function.lineno, (function.end_lineno or function.lineno) + 1)):
             continue
         known = before.get(name)
-        yield from _find_caught(change, file, known, node)
+        if known is not None:
+            yield from _find_caught(file, known, function)
         if change.test_texts:
-            yield from _find_cases(change, file, node, changed)
+            yield from _find_cases(change, file, function, changed)
             if known is not None:
-                yield from _find_hard_coded(change, file, known, node)
+                yield from _find_hard_coded(change, file, known, function)
 
 
-def _find_tables(
-    change: ChangeSet, file: FileChange, tree: ast.Module, changed: set[int]
-) -> Iterator[Finding]:
-    """Yield tables of a module whose entries are inputs and answers of tests of its functions."""
-    names = [node.name for _, node in _list_functions(tree)]
-    for node in tree.body:
-        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.lineno not in changed:
-            continue
-        pairs = _list_entries(node.value) if node.value is not None else []
-        told = [
-            (key, answer)
-            for key, answer in pairs
-            if any(_is_tested(change, name, key, answer) for name in names)
-        ]
-        if told and len(told) >= 0.6 * len(pairs):
-            key, answer = told[0]
-            message = (
-                f"a table answers a test's input with a literal: {ast.unparse(key)} → {ast.unparse(answer)}"
-            )
-            yield make_sign("special-case", file.path, node.lineno, message, fails=True)
+def _select_tested(change: ChangeSet, names: Sequence[str], pairs: _Pairs, least: float) -> str:
+    """Return the first of some pairs that tests of these functions have; "" if less than a share of them is."""
+    told = [pair for pair in pairs if any(_is_tested(change, name, *pair) for name in names)]
+    return " → ".join(map(ast.unparse, told[0])) if told and len(told) >= least * len(pairs) else ""
 
 
-def _list_entries(node: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+def _list_entries(node: ast.expr) -> _Pairs:
     """Return the pairs of a dictionary, or of a list of pairs."""
     match node:
         case ast.Dict(keys=keys, values=values):
             return [(key, value) for key, value in zip(keys, values, strict=True) if key is not None]
         case ast.List(elts=elements) | ast.Tuple(elts=elements):
-            return [
-                (each.elts[0], each.elts[1])
-                for each in elements
-                if isinstance(each, ast.Tuple) and len(each.elts) == 2
-            ]
-        case _:
-            return []
-
-
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
+            rows = [each.elts for each in elements if isinstance(each, ast.Tuple)]
+            return [(row[0], row[1]) for row in rows if len(row) == 2]
+    return []
 
 
 def _list_functions(tree: ast.Module) -> Iterator[tuple[str, _Function]]:
@@ -154,59 +136,45 @@ def _list_functions(tree: ast.Module) -> Iterator[tuple[str, _Function]]:
     while stack:
         scope, node = stack.pop()
         for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 name = f"{scope}.{child.name}"
-                yield name, child
                 stack.append((name, child))
-            elif isinstance(child, ast.ClassDef):
-                stack.append((f"{scope}.{child.name}", child))
+                if not isinstance(child, ast.ClassDef):
+                    yield name, child
             elif isinstance(child, ast.If | ast.Try):
                 stack.append((scope, child))
 
 
-def _find_caught(
-    change: ChangeSet, file: FileChange, old: _Function | None, new: _Function
-) -> Iterator[Finding]:
+def _find_caught(file: FileChange, old: _Function, new: _Function) -> Iterator[Finding]:
     """Yield broad handlers that are new: around code that was there, the whole of it is a failure."""
-    if old is None:
-        return
     known = sum(map(_hides_failure, ast.walk(old))) or sum(map(_goes_on, ast.walk(old)))
-    tries = [each for each in ast.walk(new) if isinstance(each, ast.stmt) and _hides_failure(each)]
+    tries = [each for each in ast.walk(new) if isinstance(each, ast.Try | ast.With) and _hides_failure(each)]
     if len(tries) <= known:
         return
     texts = {ast.dump(each) for each in ast.walk(old) if isinstance(each, ast.stmt)}
     node = tries[-1]
-    body = node.body if isinstance(node, ast.Try | ast.With) else []
-    wrapped = [each for each in body if ast.dump(each) in texts]
+    wrapped = [each for each in node.body if ast.dump(each) in texts]
     size = len(_skip_docstring(old.body))
-    if not wrapped and not (size <= 2 and len(body) <= 2):
+    if not wrapped and not (size <= 2 and len(node.body) <= 2):
         return
     whole = len(wrapped) >= 0.7 * size and len(_skip_docstring(new.body)) <= 2
-    message = f"{new.name!r} swallows its failures: {quote_source(ast.unparse(node).splitlines()[0])}"
-    yield make_sign(
-        "caught-failure", file.path, node.lineno, message, fails=whole and _answers_constant(node)
-    )
+    first = ast.unparse(node).splitlines()[0]
+    fails = whole and _answers_constant(node)
+    yield file.sign("caught-failure", node.lineno, f"{new.name!r} swallows its failures", first, fails=fails)
 
 
 def _skip_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     match body:
         case [ast.Expr(value=ast.Constant(value=str())), *rest]:
             return rest
-        case _:
-            return body
+    return body
 
 
 def _hides_failure(node: ast.AST) -> bool:
     if isinstance(node, ast.With):
-        return any(
-            isinstance(item.context_expr, ast.Call)
-            and ast.unparse(item.context_expr.func).endswith("suppress")
-            and any(ast.unparse(arg) in ("Exception", "BaseException") for arg in item.context_expr.args)
-            for item in node.items
-        )
-    if not isinstance(node, ast.Try):
-        return False
-    return any(_is_broad(each) and _is_silent(each.body) for each in node.handlers)
+        calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
+        return any(ast.unparse(each.func).endswith("suppress") and _names_broad(each.args) for each in calls)
+    return isinstance(node, ast.Try) and any(_is_broad(each) and _is_silent(each) for each in node.handlers)
 
 
 def _goes_on(node: ast.AST) -> bool:
@@ -220,24 +188,23 @@ def _goes_on(node: ast.AST) -> bool:
 def _is_broad(handler: ast.ExceptHandler) -> bool:
     if handler.type is None:
         return True
-    parts = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(ast.unparse(each) in ("Exception", "BaseException") for each in parts)
+    return _names_broad(handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type])
 
 
-def _is_silent(body: list[ast.stmt]) -> bool:
-    for stmt in body:
-        for each in ast.walk(stmt):
-            if isinstance(each, ast.Raise) or (
-                isinstance(each, ast.Call) and not isinstance(stmt, ast.Return)
-            ):
-                return False
-    return True
+def _names_broad(types: Sequence[ast.expr]) -> bool:
+    return any(ast.unparse(each) in ("Exception", "BaseException") for each in types)
 
 
-def _answers_constant(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Try):
-        return True
-    return all(
+def _is_silent(handler: ast.ExceptHandler) -> bool:
+    return not any(
+        isinstance(each, ast.Raise) or (isinstance(each, ast.Call) and not isinstance(stmt, ast.Return))
+        for stmt in handler.body
+        for each in ast.walk(stmt)
+    )
+
+
+def _answers_constant(node: ast.Try | ast.With) -> bool:
+    return isinstance(node, ast.With) or all(
         isinstance(stmt, ast.Pass | ast.Return | ast.Continue | ast.Expr | ast.Assign)
         for handler in node.handlers
         if _is_broad(handler)
@@ -246,45 +213,42 @@ def _answers_constant(node: ast.AST) -> bool:
 
 
 def _find_cases(change: ChangeSet, file: FileChange, node: _Function, changed: set[int]) -> Iterator[Finding]:
-    arguments = {each.arg for each in (*node.args.args, *node.args.kwonlyargs, *node.args.posonlyargs)}
-    if node.args.vararg:
-        arguments.add(node.args.vararg.arg)
+    given = (*node.args.args, *node.args.kwonlyargs, *node.args.posonlyargs)
+    arguments = {each.arg for each in (*given, *filter(None, (node.args.vararg,)))}
     for each in ast.walk(node):
-        pairs: list[tuple[int, ast.expr, ast.expr]] = []
+        pairs: _Pairs = []
         match each:
-            case ast.If(test=test, body=[ast.Return(value=ast.expr() as answer)]):
-                pairs = [(each.lineno, key, answer) for key in _list_compared(test, arguments)]
-            case ast.If(test=test, body=[ast.Assign(targets=targets, value=answer)]):
-                if _fills_default(test, targets):
-                    continue
-                pairs = [(each.lineno, key, answer) for key in _list_compared(test, arguments)]
-            case ast.IfExp(test=test, body=answer):
-                pairs = [(each.lineno, key, answer) for key in _list_compared(test, arguments)]
+            case (
+                ast.If(test=test, body=[ast.Return(value=ast.expr() as answer)])
+                | ast.If(test=test, body=[ast.Assign(value=answer)])
+                | ast.IfExp(test=test, body=answer)
+            ) if not _fills_default(each):
+                pairs = [(key, answer) for key in _list_compared(test, arguments)]
             case ast.Dict() | ast.List():
-                pairs = [(each.lineno, key, answer) for key, answer in _list_entries(each)]
+                pairs = _list_entries(each)
             case ast.match_case(
                 pattern=ast.MatchValue(value=key), body=[ast.Return(value=ast.expr() as answer)]
             ):
-                pairs = [(key.lineno, key, answer)]
-        told = [
-            (line, key, answer)
-            for line, key, answer in pairs
-            if line in changed or key.lineno in changed
-            if _is_tested(change, node.name, key, answer)
-        ]
-        if told and (not isinstance(each, ast.Dict | ast.List) or len(told) >= 0.6 * len(pairs)):
-            line, key, answer = told[0]
-            message = f"{node.name!r} answers a test's input with a literal: {ast.unparse(key)} → {ast.unparse(answer)}"
-            yield make_sign("special-case", file.path, line, message, fails=True)
+                pairs = [(key, answer)]
+        is_table = isinstance(each, ast.Dict | ast.List)
+        line = each.lineno if isinstance(each, ast.expr | ast.stmt) else 0
+        near = [(key, answer) for key, answer in pairs if {line or key.lineno, key.lineno} & changed]
+        told = [pair for pair in near if _is_tested(change, node.name, *pair)]
+        if told and len(told) >= 0.6 * len(pairs) * is_table:
+            shown = " → ".join(map(ast.unparse, told[0]))
+            message = f"{node.name!r} answers a test's input with a literal: {shown}"
+            yield file.sign("special-case", line or told[0][0].lineno, message, fails=True)
 
 
-def _fills_default(test: ast.expr, targets: list[ast.expr]) -> bool:
+def _fills_default(node: ast.AST) -> bool:
     """Return whether a condition `x is None` sets `x`."""
-    match test:
-        case ast.Compare(left=left, ops=[ast.Is()], comparators=[ast.Constant(value=None)]):
+    match node:
+        case ast.If(
+            test=ast.Compare(left=left, ops=[ast.Is()], comparators=[ast.Constant(value=None)]),
+            body=[ast.Assign(targets=targets)],
+        ):
             return any(ast.dump(left).replace("Load", "Store") == ast.dump(each) for each in targets)
-        case _:
-            return False
+    return False
 
 
 def _list_compared(test: ast.expr, arguments: set[str]) -> Iterator[ast.expr]:
@@ -292,17 +256,14 @@ def _list_compared(test: ast.expr, arguments: set[str]) -> Iterator[ast.expr]:
     for each in ast.walk(test):
         if not isinstance(each, ast.Compare) or len(each.ops) != 1:
             continue
-        for one, other in ((each.left, each.comparators[0]), (each.comparators[0], each.left)):
+        op, right = each.ops[0], each.comparators[0]
+        for one, other in ((each.left, right), (right, each.left)):
             names = {part.id for part in ast.walk(one) if isinstance(part, ast.Name)}
-            if names & arguments and isinstance(each.ops[0], ast.Eq | ast.Is):
-                if _is_literal(other):
-                    yield other
-            elif (
-                names & arguments
-                and isinstance(each.ops[0], ast.In)
-                and isinstance(other, ast.Tuple | ast.List | ast.Set)
-                and _is_literal(other)
-            ):
+            if not names & arguments or not _is_literal(other):
+                continue
+            if isinstance(op, ast.Eq | ast.Is):
+                yield other
+            elif isinstance(op, ast.In) and isinstance(other, ast.Tuple | ast.List | ast.Set):
                 yield from other.elts
 
 
@@ -314,33 +275,31 @@ def _is_literal(node: ast.expr) -> bool:
     return True
 
 
+_NAMED = frozenset({"True", "False", "None"})
+_TRIVIAL = _NAMED | TRIVIAL_TEXT | {"''", "[]", "{}", "()"}
+_SMALL = frozenset(map(str, range(-2, 11)))
+
+
 def _is_tested(change: ChangeSet, name: str, key: ast.expr, answer: ast.expr) -> bool:
     """Return whether some line of a test has the call, this input and this answer."""
     if not _is_literal(answer) or not _is_literal(key):
         return False
     wanted, given = _spell(answer), _spell(key)
+    is_word = isinstance(key, ast.Constant) and (key.value is None or isinstance(key.value, str))
     if (
-        isinstance(key, ast.Constant)
-        and (key.value is None or isinstance(key.value, str))
-        and wanted == given
+        (is_word and wanted == given)
+        or (given in _TRIVIAL and wanted in _TRIVIAL)
+        or (wanted in _NAMED and len(given) < 5)
+        or (given in TRIVIAL_TEXT and wanted in _SMALL)
     ):
         return False
-    trivial = {"True", "False", "None", *TRIVIAL_TEXT, "''", "[]", "{}", "()"}
-    if given in trivial and wanted in trivial:
-        return False
-    if wanted in ("True", "False", "None") and len(given) < 5:
-        return False
-    if given in TRIVIAL_TEXT and wanted in {str(number) for number in range(-2, 11)}:
-        return False
-    for text in change.test_texts:
-        if name not in text and name != "__init__":
-            continue
-        for line in join_lines(text):
-            if name in line and occurs_in(given, line) and occurs_in(wanted, line):
-                return True
-            if "parametrize" in line and occurs_in(f"{given}, {wanted}", line):
-                return True
-    return False
+    return any(
+        (name in line and occurs_in(given, line) and occurs_in(wanted, line))
+        or ("parametrize" in line and occurs_in(f"{given}, {wanted}", line))
+        for text in change.test_texts
+        if name in text or name == "__init__"
+        for line in join_lines(text)
+    )
 
 
 def _spell(node: ast.expr) -> str:
@@ -357,17 +316,12 @@ def _find_hard_coded(
             pass
         case _:
             return
-    computes = any(
-        isinstance(each, ast.Call | ast.BinOp | ast.For | ast.While | ast.Subscript) for each in ast.walk(old)
-    )
+    computing = ast.Call | ast.BinOp | ast.For | ast.While | ast.Subscript
     wanted = _spell(answer)
-    if not computes or wanted in ("None", "", "{}", "[]", "()"):
+    if wanted in ("None", "", "{}", "[]", "()") or not any(isinstance(x, computing) for x in ast.walk(old)):
         return
-    leaves = [
-        repr(each.value)
-        for each in ast.walk(answer)
-        if isinstance(each, ast.Constant) and not isinstance(each.value, bool)
-    ] or [wanted]
+    constants = [each.value for each in ast.walk(answer) if isinstance(each, ast.Constant)]
+    leaves = [repr(each) for each in constants if not isinstance(each, bool)] or [wanted]
     if all(each in ("0", "1", "''", "None") for each in leaves):
         return
     for text in change.test_texts:
@@ -375,7 +329,7 @@ def _find_hard_coded(
         if any(new.name in line for line in lines) and all(
             any(occurs_in(leaf, line) for line in lines) for leaf in leaves
         ):
-            message = f"{new.name!r} returns only what a test expects: {quote_source(ast.unparse(answer))}"
+            message = f"{new.name!r} returns only what a test expects"
             fails = wanted not in ("True", "False") or change.request.repair or change.request.passing
-            yield make_sign("hard-coded", file.path, new.lineno, message, fails=fails)
+            yield file.sign("hard-coded", new.lineno, message, ast.unparse(answer), fails=fails)
             return

@@ -1,1 +1,0 @@
-"""Tests of a file as comparable units, for each language."""
