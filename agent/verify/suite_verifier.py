@@ -138,9 +138,10 @@ class SuiteVerifier:
         texts = self.weakened_tests.read_changed_texts()
         if not any(path.endswith(".py") for path in texts):
             return ""
-        from agent.verify.gaming.keyed_answers import find_keyed_answers
+        from sandbox.extensions import load_extension
 
-        return await find_keyed_answers(self.workspace, texts)
+        found: str = await load_extension("checks", "keyed_answers")(self.workspace, texts)
+        return found
 
     async def _check_scope(self, judged: Verification, report: Mapping[str, Any]) -> Verification:
         """Return the verification as unverified if no test of a changed package ran, or of one that depends on it."""

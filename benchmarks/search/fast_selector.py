@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agent.verify.select.behaviour import has_value
+from packages.search.programs.behaviour import has_value
 from packages.search.select.agreement import (
     CONSTANT,
     LEAST_SUPPORT,

@@ -12,9 +12,9 @@ from random import Random
 from statistics import mean
 
 from agent.strategy.sampling.stopping import STABLE, StabilityRule
-from agent.verify.select.input_generation import measure_unread
 from benchmarks.search.fast_selector import FastSelector
 from benchmarks.verification.evaluate import Record, bootstrap, build_tests, rate
+from packages.search.programs.input_generation import measure_unread
 from packages.search.select.agreement import BehaviourTable, GeneratedTest, Group, form_groups
 
 

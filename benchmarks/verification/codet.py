@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from agent.verify.select.checks import Check, parse_assertion, parse_examples
 from benchmarks.verification.pools import (
     PRELUDE,
     find_repository,
@@ -22,6 +21,7 @@ from benchmarks.verification.pools import (
     read_json_lines,
 )
 from benchmarks.verification.runs import Task
+from packages.search.programs.checks import Check, parse_assertion, parse_examples
 
 FOLDER = "CodeT/data/generated_data/HumanEval_codegen16B_temp0.8_topp0.95_num100_max300_"
 MOST_TESTS = 100

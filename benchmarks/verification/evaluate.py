@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from agent.verify.select.input_generation import measure_unread
+from packages.search.programs.input_generation import measure_unread
 from packages.search.select.agreement import BehaviourTable, GeneratedTest
 from packages.search.select.levels import BehaviourLevel
 from packages.search.select.selection import Choice, choose_candidate

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent.verify.select.checks import Check, read_call
 from benchmarks.verification.pools import (
     PRELUDE,
     find_repository,
@@ -23,6 +22,7 @@ from benchmarks.verification.pools import (
     read_json_lines,
 )
 from benchmarks.verification.runs import Task
+from packages.search.programs.checks import Check, read_call
 
 POOL, TRUTH = "JueH-96/Code-Quality-HumanEval", "evalplus/humanevalplus_release"
 

@@ -11,10 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.verify.select.behaviour import compute_key
-from agent.verify.select.checks import Check
-from agent.verify.select.input_generation import InputPlan, collect_literals, find_signature, generate_inputs
-from agent.verify.select.program_runner import Program, ProgramRunner, RunLimits
+from packages.search.programs.behaviour import compute_key
+from packages.search.programs.checks import Check
+from packages.search.programs.input_generation import (
+    InputPlan,
+    collect_literals,
+    find_signature,
+    generate_inputs,
+)
+from packages.search.programs.program_runner import Program, ProgramRunner, RunLimits
 from sandbox.backends.selection import choose_sandbox
 
 

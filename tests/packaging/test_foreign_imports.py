@@ -25,7 +25,7 @@ OF_OURS = {
 ELSEWHERE = (
     "packages/evaluation/suites/programs/tests_judge.py",
     "packages/offline/reproduction/probe/",
-    "agent/verify/select/program_worker.py",
+    "packages/search/programs/program_worker.py",
     "tools/kernel/patchwright_kernel/",
     "packages/offline/repair/patchwright_worker/",
 )

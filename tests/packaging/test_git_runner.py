@@ -28,7 +28,7 @@ MAY_START = {
     "sandbox.backends.bubblewrap": "tries whether bwrap works, on an empty command",
     "sandbox.backends.container": "docker or podman",
     "agent.children.process.process_executor": "Patchwright itself, for a child session",
-    "agent.verify.select.program_worker": "runs inside a sandbox",
+    "packages.search.programs.program_worker": "runs inside a sandbox",
     "packages.evaluation.suites.programs.program_judge": "runs inside a sandbox",
     "packages.evaluation.suites.programs.tests_judge": "runs inside a sandbox",
     "patchwright.api.process": "Patchwright itself, for a session of a Python program",

@@ -21,7 +21,7 @@ from sandbox.sanitize import sanitize_text
 if TYPE_CHECKING:
     from agent.session_settings import SessionSettings
     from agent.turn.side_calls import SideCalls
-    from agent.verify.select.checks import Check
+    from packages.search.programs.checks import Check
     from packages.search.select.program_selection import ProgramSelection
     from packages.search.select.tournament import Ask
     from sandbox.process.command import Sandbox
@@ -124,7 +124,7 @@ async def _select(
 async def _select_program(
     root: Path, request: _Request, texts: Sequence[str], ask: Ask | None
 ) -> ProgramSelection:
-    from agent.verify.select.program_runner import Program, ProgramRunner
+    from packages.search.programs.program_runner import Program, ProgramRunner
     from packages.search.select.program_selection import Evidence, select_program
 
     evidence = Evidence(
@@ -241,7 +241,7 @@ def _read_text(path: str) -> str:
 
 
 def _read_checks(path: str, function: str) -> list[Check]:
-    from agent.verify.select.checks import parse_checks
+    from packages.search.programs.checks import parse_checks
 
     if not path:
         return []

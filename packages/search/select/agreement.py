@@ -12,7 +12,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from agent.verify.select.behaviour import has_value
+from packages.search.programs.behaviour import has_value
 from sandbox.lazy_dataclass import dataclass
 
 SIZE, CONSTANT, UNREAD = 0.5, 2.0, 1.0

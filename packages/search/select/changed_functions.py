@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from agent.verify.select.checks import Check, read_call
-from agent.verify.select.program_runner import Program
+from packages.search.programs.checks import Check, read_call
+from packages.search.programs.program_runner import Program
 from packages.search.select.patch_trials import PatchTrial
 from sandbox.lazy_dataclass import dataclass
 from tools.lint.test_files import is_test_file

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agent.verify.select.program_runner import ProgramRunner
 from agent.verify.verdict import Verdict
+from packages.search.programs.program_runner import ProgramRunner
 from packages.search.select.changed_functions import collect_project_calls, find_common_function
 from packages.search.select.levels import SizeLevel, StaticLevel, VerdictLevel
 from packages.search.select.patch_trials import PatchTrial, apply_patch, run_suite

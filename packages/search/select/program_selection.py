@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.verify.select.behaviour import compute_key, format_key
-from agent.verify.select.checks import Check
-from agent.verify.select.input_generation import (
+from agent.verify.verdict import Verdict
+from packages.search.programs.behaviour import compute_key, format_key
+from packages.search.programs.checks import Check
+from packages.search.programs.input_generation import (
     InputPlan,
     collect_literals,
     find_signature,
@@ -14,8 +15,7 @@ from agent.verify.select.input_generation import (
     iter_smaller_calls,
     measure_unread,
 )
-from agent.verify.select.program_runner import Program, ProgramRun, ProgramRunner
-from agent.verify.verdict import Verdict
+from packages.search.programs.program_runner import Program, ProgramRun, ProgramRunner
 from packages.search.select.agreement import BehaviourTable, GeneratedTest, find_distinguishing_call
 from packages.search.select.levels import BehaviourLevel, SizeLevel, VerdictLevel
 from packages.search.select.selection import LEAST_CONFIDENCE, Choice, Level, choose_candidate

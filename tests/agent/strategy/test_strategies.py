@@ -327,7 +327,7 @@ def test_a_session_without_a_strategy_imports_none() -> None:
     program = (
         "import sys, agent.assemble, agent.turn.runtime, cli.invocation, cli.commands.run.one_shot\n"
         "import agent.strategy.strategy_table, cli.output.lines.event_lines, cli.tui.screen.session_view\n"
-        "parts = ('agent.strategy.', 'agent.children.', 'agent.verify.select', 'packages.search')\n"
+        "parts = ('agent.strategy.', 'agent.children.', 'packages.search.programs', 'packages.search')\n"
         "made = [each for each in sys.modules if each.startswith(parts)]\n"
         "print(sorted(made))"
     )

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from agent.verify.select.behaviour import compute_value_key
+from packages.search.programs.behaviour import compute_value_key
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.verify.select.behaviour import FAILS, compute_key, compute_value_key, format_key
-from agent.verify.select.program_runner import Program, ProgramRun, ProgramRunner, RunLimits
+from packages.search.programs.behaviour import FAILS, compute_key, compute_value_key, format_key
+from packages.search.programs.program_runner import Program, ProgramRun, ProgramRunner, RunLimits
 from sandbox.backends.selection import choose_sandbox
 from tests.support.confined import needs_confinement
 

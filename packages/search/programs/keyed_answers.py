@@ -12,10 +12,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import PurePosixPath
 
-from agent.verify.select.behaviour import FAILS, compute_key, has_value
-from agent.verify.select.checks import read_call
-from agent.verify.select.input_generation import InputPlan, generate_inputs
-from agent.verify.select.program_runner import Program, ProgramRunner
+from packages.search.programs.behaviour import FAILS, compute_key, has_value
+from packages.search.programs.checks import read_call
+from packages.search.programs.input_generation import InputPlan, generate_inputs
+from packages.search.programs.program_runner import Program, ProgramRunner
 from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
 from tools.lint.test_files import is_test_file

@@ -6,9 +6,9 @@ import ast
 
 import pytest
 
-from agent.verify.select.behaviour import compute_value_key
-from agent.verify.select.checks import Check, parse_assertion, parse_checks, parse_examples
-from agent.verify.select.input_generation import (
+from packages.search.programs.behaviour import compute_value_key
+from packages.search.programs.checks import Check, parse_assertion, parse_checks, parse_examples
+from packages.search.programs.input_generation import (
     InputPlan,
     collect_literals,
     find_signature,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.verify.gaming.keyed_answers import find_keyed_answers
+from packages.search.programs.keyed_answers import find_keyed_answers
 from tests.tools.workspaces import workspace
 
 pytestmark = pytest.mark.slow

@@ -12,8 +12,8 @@ import json
 import math
 from typing import Any
 
-from agent.verify.select.program_runner import Result
-from agent.verify.select.program_worker import describe
+from packages.search.programs.program_runner import Result
+from packages.search.programs.program_worker import describe
 
 FAILS = "<fails>"
 """Key of a result that is neither a value nor an exception raised on purpose."""
