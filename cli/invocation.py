@@ -157,11 +157,11 @@ def _attach_checks(runtime: Runtime, home: Home, requirements: Path | None) -> N
     if requirements is None:
         attach_checks(runtime)
         return
-    from agent.verify.requirements.requirement_file import load_requirements
+    from sandbox.extensions import load_extension
     from sandbox.policy.trust import TrustStore
 
     root = runtime.workspace.root
-    file = load_requirements(requirements, root)
+    file = load_extension("checks", "requirement_file")(requirements, root)
     trusts = TrustStore(home.config).create_check(root / file.name)
     attach_checks(runtime, file, is_trusted=not file.inside or trusts(file.list_definitions()))
 

@@ -21,7 +21,7 @@ from tools.core.workspace import Workspace
 from tools.shell.shell_tool import MAX_TIMEOUT, ShellResult
 
 if TYPE_CHECKING:
-    from agent.verify.requirements.requirements_verifier import RequirementsVerifier
+    from agent.verify.requirement import Requirements
 
 MOST_QUOTED = 30
 """Last lines of the check's output that the model is shown."""
@@ -151,7 +151,7 @@ class RequirementsCheck:
     verifier: judges each turn, as the last verifier of the session
     """
 
-    verifier: RequirementsVerifier
+    verifier: Requirements
     files: ChangedFiles
     last: CheckResult | None = None
     runs_before: bool = False

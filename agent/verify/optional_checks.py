@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from agent.turn.runtime import Runtime
 from sandbox.extensions import load_extension
 
 if TYPE_CHECKING:
-    from agent.verify.requirements.requirement_file import RequirementFile
-    from agent.verify.requirements.requirements_verifier import RequirementsVerifier
+    from agent.verify.requirement import RequirementFile, Requirements
 
 
 class CorrectsPrompts(Protocol):
@@ -36,35 +35,13 @@ def attach_checks(runtime: Runtime, file: RequirementFile | None = None, *, is_t
         load_extension("checks", "rubric")(runtime)
 
 
-def attach_requirements(
-    runtime: Runtime, file: RequirementFile | None, *, is_trusted: bool
-) -> RequirementsVerifier:
+def attach_requirements(runtime: Runtime, file: RequirementFile | None, *, is_trusted: bool) -> Requirements:
     """Let the turns of a session be checked against the requirements of their prompts, and of a file."""
-    from agent.verify.requirements.requirement import OWN_SOURCES
-    from agent.verify.requirements.requirements_verifier import RequirementsVerifier
-
-    conclusion = runtime.conclusion
-    verifier = RequirementsVerifier(
-        workspace=runtime.workspace,
-        run_action=runtime.run_harness_action,
-        get_verification=lambda: conclusion.verification,
-        record=runtime.session.append,
-        file=file.requirements if file is not None else (),
-        trusted=OWN_SOURCES | {file.source} if file is not None and is_trusted else OWN_SOURCES,
-    )
-    if runtime.settings.verify.requirements == "model":
-        from agent.verify.reader import Reader
-        from agent.verify.requirements.opinions import Opinions
-
-        verifier.advice = Opinions(reader=Reader(runtime=runtime))
-    conclusion.verifiers.append(verifier)
-    conclusion.preparations.append(verifier)
-    return verifier
+    added: Requirements = load_extension("checks", "requirements")(runtime, file, is_trusted=is_trusted)
+    return added
 
 
-def find_requirements(runtime: Runtime) -> RequirementsVerifier | None:
+def find_requirements(runtime: Runtime) -> Requirements | None:
     """Return the verifier of a session's requirements, None where they are off."""
-    from agent.verify.requirements.requirements_verifier import RequirementsVerifier
-
-    found = (each for each in runtime.conclusion.verifiers if isinstance(each, RequirementsVerifier))
-    return next(found, None)
+    found = (each for each in runtime.conclusion.verifiers if each.name == "requirements")
+    return cast("Requirements | None", next(found, None))

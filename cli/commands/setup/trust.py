@@ -74,11 +74,11 @@ def grant_trust(folder: Path) -> int:
 
 def trust_requirements(folder: Path, path: Path, *, grants: bool, revokes: bool) -> int:
     """Show the commands of a file of requirements in the workspace, and grant or revoke trust in them."""
-    from agent.verify.requirements.requirement_file import load_requirements
     from agent.workspace_root import find_workspace_root
+    from sandbox.extensions import load_extension
 
     root, _ = find_workspace_root(folder, need_git=False)
-    file = load_requirements(path, root)
+    file = load_extension("checks", "requirement_file")(path, root)
     place, found, store = root / file.name, file.list_definitions(), _open_store()
     if not found:
         _print_exactly(f"{path}: nothing in it is run that needs trust")

@@ -7,7 +7,7 @@ from typing import Any
 
 from agent.events import Event, RequirementsEvent, RubricEvent, SpecCheckEvent
 from agent.session.log import Session
-from agent.verify.requirements.requirement import walk_tree
+from agent.verify.requirement import restore_requirement, walk_tree
 from cli.output.diff.diff_layout import DiffLayout
 from cli.output.style.paint import MARKS, Paint, Style, get_mark
 from cli.output.style.terminal import wrap_words
@@ -88,8 +88,6 @@ def format_requirements(
     stage: str, items: Sequence[Mapping[str, Any]], *, unicode: bool
 ) -> list[tuple[str, Style]]:
     """Return the requirements as (line, style), indented as a tree, with state and evidence once they are checked."""
-    from agent.verify.requirements.requirements_verifier import restore_requirement
-
     by_id = {str(each.get("id")): each for each in items}
     rows: list[tuple[str, Style]] = []
     counts = dict.fromkeys(_STATES, 0)

@@ -8,21 +8,21 @@ from cli.tui.commands.slash_command import Command
 from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
-    from agent.verify.requirements.requirement import Requirement
     from cli.tui.conversation.conversation import Conversation
 
 
 async def requirements(chat: Conversation, argument: str) -> None:
     """Show the requirements with their results, add one, or drop one."""
     from agent.verify.optional_checks import attach_requirements, find_requirements
-    from agent.verify.requirements.requirements_verifier import list_results
+    from agent.verify.requirement import list_results
     from cli.output.lines.check_lines import format_requirements
+    from sandbox.extensions import load_extension
 
     verifier = find_requirements(chat.runtime)
     word, _, rest = argument.partition(" ")
     if word == "add" and rest.strip():
         verifier = verifier or attach_requirements(chat.runtime, None, is_trusted=False)
-        verifier.add(_read_requirements(rest.strip()))
+        verifier.add(load_extension("checks", "requirement_text")(rest.strip()))
     elif word == "drop" and rest.strip():
         if verifier is None or not verifier.drop(rest.strip()):
             raise UserError(Fault.USAGE, f"no requirement {rest.strip()!r}", "/requirements lists them.")
@@ -37,17 +37,6 @@ async def requirements(chat: Conversation, argument: str) -> None:
         unicode=chat.front.terminal.unicode,
     )
     chat.show_message("\n".join(row for row, _ in rows))
-
-
-def _read_requirements(text: str) -> list[Requirement]:
-    """Return what the user requires: the checks that code finds in the text, else one for a model."""
-    from dataclasses import replace
-
-    from agent.verify.requirements.extraction import extract_requirements
-    from agent.verify.requirements.requirement import Requirement
-
-    found = extract_requirements(text) or [Requirement(id="r1", text=text)]
-    return [replace(each, source="user") for each in found]
 
 
 COMMANDS = (

@@ -14,7 +14,7 @@ from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from agent.verify.requirements.requirement_file import RequirementFile
+    from agent.verify.requirement import RequirementFile
 
 
 def attach_spec_check(runtime: Runtime, file: RequirementFile | None) -> SpecCheck:
@@ -22,9 +22,11 @@ def attach_spec_check(runtime: Runtime, file: RequirementFile | None) -> SpecChe
 
     def accept_changes() -> None:
         runtime.conclusion.weakened_tests.begin_turn()
+        from packages.search.requirements.requirements_verifier import RequirementsVerifier
+
         verifier = find_requirements(runtime)
-        if verifier is not None and file is not None and file.inside:
-            from agent.verify.requirements.requirement_file import load_requirements
+        if isinstance(verifier, RequirementsVerifier) and file is not None and file.inside:
+            from packages.search.requirements.requirement_file import load_requirements
 
             try:
                 now = load_requirements(runtime.workspace.root / file.name, runtime.workspace.root)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from agent.verify.requirements.requirement import Requirement
+from agent.verify.requirement import Requirement
 from packages.search.spec_check.finding import PROMPT, Correction, SpecFinding
 
 

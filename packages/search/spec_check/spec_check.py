@@ -12,10 +12,10 @@ from agent.events import Event, Signal, SpecCheckEvent
 from agent.monitor.answers import GO_ON, GoOn, StopTurn, TellModel, TurnEnd
 from agent.prompt.prompt_reader import read_intent
 from agent.rules.named_rule import NamedRule
-from agent.verify.requirements.extraction import extract_requirements
-from agent.verify.requirements.requirement import Requirement, number_requirements
-from agent.verify.requirements.static_checks import is_same_file
+from agent.verify.requirement import Requirement, number_requirements
 from agent.verify.suite_verifier import RunAction
+from packages.search.requirements.extraction import extract_requirements
+from packages.search.requirements.static_checks import is_same_file
 from packages.search.spec_check.corrections import close_loophole
 from packages.search.spec_check.finding import PROMPT, SpecFinding, merge_corrections
 from sandbox.errors import UserError

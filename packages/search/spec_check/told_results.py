@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from agent.prompt.prompt_text import remove_quoted_text
-from agent.verify.requirements.extraction import split_sentences
+from packages.search.requirements.extraction import split_sentences
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 

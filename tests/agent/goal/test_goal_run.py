@@ -251,7 +251,7 @@ def test_a_person_ends_it_while_a_turn_runs(repo: Repo) -> None:
 
 
 def test_requirements_of_the_person_stay(repo: Repo) -> None:
-    from agent.verify.requirements.requirement import Requirement
+    from agent.verify.requirement import Requirement
 
     def add(runtime: Runtime) -> None:
         verifier = attach_requirements(runtime, None, is_trusted=False)

@@ -12,8 +12,8 @@ from agent.events import Event, SpecCheckEvent
 from agent.monitor.answers import GO_ON, StopTurn, TellModel
 from agent.rules.named_rule import NamedRule
 from agent.rules.rule_kinds import DiffRule, ProtectRule
-from agent.verify.requirements.requirement import Requirement
-from agent.verify.requirements.requirement_file import parse_checklist
+from agent.verify.requirement import Requirement
+from packages.search.requirements.requirement_file import parse_checklist
 from packages.search.spec_check.finding import Correction, SpecFinding, merge_corrections
 from packages.search.spec_check.spec_check import Decision, SpecCheck
 from packages.search.spec_check.told_results import find_told_results

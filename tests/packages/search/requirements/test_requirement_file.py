@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.verify.requirements.requirement import walk_tree
-from agent.verify.requirements.requirement_file import (
+from agent.verify.requirement import walk_tree
+from packages.search.requirements.requirement_file import (
     load_requirements,
     parse_checklist,
     parse_toml,

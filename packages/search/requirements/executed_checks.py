@@ -6,7 +6,7 @@ import asyncio
 import re
 
 from agent.events import Verification
-from agent.verify.requirements.requirement import Requirement, Result
+from agent.verify.requirement import Requirement, Result
 from agent.verify.suite_verifier import RunAction
 from sandbox.errors import UserError
 from tools.core.action import Observation
@@ -68,7 +68,7 @@ def _find_targets(test: str, at: Workspace) -> list[str] | None:
     """Return what `run_tests` takes for a test: a bare name is looked up; None if there is none of that name."""
     if not re.fullmatch(r"test_\w+", test):
         return [test]
-    from agent.verify.requirements.static_checks import query_definitions
+    from packages.search.requirements.static_checks import query_definitions
 
     try:
         found = query_definitions(test, at)

@@ -11,21 +11,20 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from agent.verify.requirements.extraction import build_requirements
-from agent.verify.requirements.patterns import find_checks
-from agent.verify.requirements.requirement import (
+from agent.verify.requirement import (
     NUMERIC,
     WITHOUT_CHECK,
     Kind,
     Requirement,
+    RequirementFile,
     number_requirements,
 )
+from packages.search.requirements.extraction import build_requirements
+from packages.search.requirements.patterns import find_checks
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import read_regular_file
 from sandbox.fs.untrusted_file import read_workspace_file
-from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
-from sandbox.policy.trust import Definition
 
 LARGEST = 200_000
 """Bytes of a file of requirements."""
@@ -34,40 +33,6 @@ MOST = 300
 """Requirements of one file."""
 
 _ITEM = compile_lazily(r"^(?P<indent>\s*)(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(?P<text>\S.*)$")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequirementFile:
-    """The requirements of one file.
-
-    inside: the file is in the workspace, so that its commands need the user's trust
-    """
-
-    name: str
-    requirements: tuple[Requirement, ...]
-    inside: bool
-
-    @property
-    def source(self) -> str:
-        """Source of its requirements."""
-        return f"file:{self.name}"
-
-    def list_definitions(self) -> tuple[Definition, ...]:
-        """Return the commands that need the user's trust, () for a file outside the workspace, which is the user's."""
-        import hashlib
-
-        if not self.inside:
-            return ()
-        return tuple(
-            Definition(
-                kind="setting",
-                name=f"{self.name} {each.id}",
-                runs=each.check,
-                digest=hashlib.sha256(each.check.encode()).hexdigest(),
-            )
-            for each in self.requirements
-            if each.kind == "command"
-        )
 
 
 def load_requirements(path: Path, root: Path) -> RequirementFile:
@@ -136,7 +101,7 @@ def parse_toml(text: str, source: str) -> list[Requirement]:
 def _complete(each: Requirement, where: str) -> Requirement:
     from dataclasses import replace
 
-    from agent.verify.requirements.extraction import describe_check
+    from packages.search.requirements.extraction import describe_check
 
     if not each.check.strip() and each.kind not in WITHOUT_CHECK:
         raise UserError(Fault.CONFIGURATION, f"{where}: kind {each.kind!r} needs `check`")

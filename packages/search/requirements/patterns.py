@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from agent.verify.requirements.requirement import Kind
-from agent.verify.requirements.wording import (
+from agent.verify.requirement import Kind
+from packages.search.requirements.wording import (
     ARTICLES,
     CHANGE,
     DEFINED,

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from agent.events import Event, RequirementsEvent, Verification
 from agent.monitor.answers import GO_ON, GoOn
-from agent.verify.requirements.requirement import (
+from agent.verify.requirement import (
     EXECUTED_KINDS,
     OWN_SOURCES,
-    Kind,
     Requirement,
     Result,
     combine_groups,
+    list_results,
     number_requirements,
+    restore_requirement,
     walk_tree,
 )
-from agent.verify.requirements.turn_changes import TurnChanges
-from agent.verify.requirements.work_trace import WorkTrace
 from agent.verify.suite_verifier import RunAction
 from agent.verify.verdict import Claim, Evidence, Verdict, VerdictOutcome
+from packages.search.requirements.turn_changes import TurnChanges
+from packages.search.requirements.work_trace import WorkTrace
 from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
 from tools.core.workspace import Workspace
@@ -103,7 +104,7 @@ class RequirementsVerifier:
         if self.spans_turns and self.requirements:
             self.record(RequirementsEvent(items=[asdict(each) for each in self.requirements]))
             return GO_ON
-        from agent.verify.requirements.extraction import extract_requirements
+        from packages.search.requirements.extraction import extract_requirements
 
         self._changes.begin_turn()  # and not before: what the user has just corrected is no part of the work
         prompt = self.correct_prompt(prompt)
@@ -167,12 +168,12 @@ class RequirementsVerifier:
         if each.kind == "command" and each.source not in self.trusted:
             return Result(detail=UNTRUSTED), ""
         if each.kind in EXECUTED_KINDS:
-            from agent.verify.requirements.executed_checks import check_by_running
+            from packages.search.requirements.executed_checks import check_by_running
 
             return await check_by_running(each, self.workspace, self.run_action, self.get_verification())
         if each.kind in ("group", "judged"):
             return Result(detail="" if each.kind == "group" else "no code can check it"), ""
-        from agent.verify.requirements.static_checks import check_statically
+        from packages.search.requirements.static_checks import check_statically
 
         return await check_statically(each, self._changes, self.workspace) or Result(), ""
 
@@ -215,26 +216,6 @@ class RequirementsVerifier:
             detail=detail,
             advice=advice if returns else "",
         )
-
-
-def list_results(requirements: Sequence[Requirement], results: Mapping[str, Result]) -> list[dict[str, Any]]:
-    """Return requirements with their results as they are logged and printed as JSON, in the order of the tree."""
-    rows = []
-    for _, each in walk_tree(requirements):
-        result = results.get(each.id, Result())
-        rows.append(
-            asdict(each) | {"state": result.state, "evidence": result.evidence or "", "detail": result.detail}
-        )
-    return rows
-
-
-def restore_requirement(item: Mapping[str, Any]) -> Requirement:
-    """Return a requirement from its logged fields; of a kind that this version does not know: one for a model."""
-    from agent.verify.requirements.requirement import KINDS
-
-    names = ("id", "text", "check", "parent", "source")
-    kind: Kind = next((each for each in KINDS if each == item.get("kind")), "judged")
-    return Requirement(kind=kind, **{name: str(item.get(name, "")) for name in names})
 
 
 def _drop_empty_groups(requirements: Sequence[Requirement]) -> list[Requirement]:

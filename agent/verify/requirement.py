@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Literal, get_args
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
-from agent.verify.verdict import Evidence
+from agent.verify.verdict import Evidence, Verifier
 from sandbox.lazy_dataclass import dataclass
 from sandbox.settings_validation import FORBID_UNKNOWN
+
+if TYPE_CHECKING:
+    from sandbox.policy.trust import Definition
 
 Kind = Literal[
     "group",
@@ -81,6 +84,62 @@ class Result:
         return self.state == "not met" and self.evidence in ("executed", "static")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequirementFile:
+    """The requirements of one file.
+
+    inside: the file is in the workspace, so that its commands need the user's trust
+    """
+
+    name: str
+    requirements: tuple[Requirement, ...]
+    inside: bool
+
+    @property
+    def source(self) -> str:
+        """Source of its requirements."""
+        return f"file:{self.name}"
+
+    def list_definitions(self) -> tuple[Definition, ...]:
+        """Return the commands that need the user's trust, () for a file outside the workspace, which is the user's."""
+        if not self.inside:
+            return ()
+        import hashlib
+
+        from sandbox.policy.trust import Definition
+
+        return tuple(
+            Definition(
+                kind="setting",
+                name=f"{self.name} {each.id}",
+                runs=each.check,
+                digest=hashlib.sha256(each.check.encode()).hexdigest(),
+            )
+            for each in self.requirements
+            if each.kind == "command"
+        )
+
+
+class Requirements(Verifier, Protocol):
+    """The requirements of the prompt, of a file and of the user are met.
+
+    requirements, results: those of the turn, and by id what they came to at its end
+    correct_prompt: returns a prompt as its user has corrected it before the work
+    spans_turns: the next turns go on with the same task: its requirements, and the changes since its first turn
+    """
+
+    requirements: list[Requirement]
+    results: dict[str, Result]
+    correct_prompt: Callable[[str], str]
+    spans_turns: bool
+
+    def add(self, requirements: Sequence[Requirement]) -> list[Requirement]:
+        """Add requirements of the user to the running turn, or to the next one; return them with their ids."""
+
+    def drop(self, id_: str) -> bool:
+        """Drop a requirement with those below it; return whether there was one."""
+
+
 def number_requirements(
     requirements: Sequence[Requirement], taken: Sequence[Requirement] = ()
 ) -> list[Requirement]:
@@ -131,3 +190,21 @@ def _combine(below: Sequence[Result]) -> Result:
         return Result()
     order: tuple[Evidence, ...] = ("opinion", "static", "executed")
     return Result(state="met", evidence=min((each.evidence or "opinion" for each in below), key=order.index))
+
+
+def list_results(requirements: Sequence[Requirement], results: Mapping[str, Result]) -> list[dict[str, Any]]:
+    """Return requirements with their results as they are logged and printed as JSON, in the order of the tree."""
+    rows = []
+    for _, each in walk_tree(requirements):
+        result = results.get(each.id, Result())
+        rows.append(
+            asdict(each) | {"state": result.state, "evidence": result.evidence or "", "detail": result.detail}
+        )
+    return rows
+
+
+def restore_requirement(item: Mapping[str, Any]) -> Requirement:
+    """Return a requirement from its logged fields; of a kind that this version does not know: one for a model."""
+    names = ("id", "text", "check", "parent", "source")
+    kind: Kind = next((each for each in KINDS if each == item.get("kind")), "judged")
+    return Requirement(kind=kind, **{name: str(item.get(name, "")) for name in names})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent.verify.requirements.extraction import extract_requirements
-from agent.verify.requirements.requirement import walk_tree
+from agent.verify.requirement import walk_tree
+from packages.search.requirements.extraction import extract_requirements
 
 SAID: list[tuple[str, list[tuple[str, str]]]] = [
     (

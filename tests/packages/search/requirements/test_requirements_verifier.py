@@ -11,9 +11,9 @@ import pytest
 
 from agent.events import Event, ObservationEvent, Prompt, RequirementsEvent, VerdictEvent
 from agent.verify.optional_checks import attach_requirements, find_requirements
-from agent.verify.requirements.requirement import Requirement
-from agent.verify.requirements.requirement_file import RequirementFile, parse_checklist
+from agent.verify.requirement import Requirement, RequirementFile
 from agent.verify.verdict import Claim
+from packages.search.requirements.requirement_file import parse_checklist
 from sandbox.policy.decision import Mode
 from tests.support.bench import Bench, bench
 from tests.support.cli import call

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from agent.verify.reader import Reader, format_list, get_text_field
-from agent.verify.requirements.requirement import Requirement, Result
+from agent.verify.requirement import Requirement, Result
 from sandbox.lazy_dataclass import dataclass
 
 MOST_PROPOSED = 8

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from agent.prompt.prompt_text import remove_quoted_text
-from agent.verify.requirements.patterns import find_checks
-from agent.verify.requirements.requirement import Kind, Requirement, number_requirements
+from agent.verify.requirement import Kind, Requirement, number_requirements
+from packages.search.requirements.patterns import find_checks
 from sandbox.lazy_pattern import compile_lazily
 
 MOST = 60
@@ -40,6 +40,12 @@ def extract_requirements(text: str) -> list[Requirement]:
         if len(found) >= MOST:
             break
     return number_requirements(found[:MOST])
+
+
+def read_requirements(text: str) -> list[Requirement]:
+    """Return what a user requires: the checks that code finds in a text, else one for a model."""
+    found = extract_requirements(text) or [Requirement(id="r1", text=text)]
+    return [replace(each, source="user") for each in found]
 
 
 def build_requirements(

@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from agent.verify.requirements.definition_text import read_definition, read_signatures
-from agent.verify.requirements.dependencies import list_dependencies, reads_dependencies
-from agent.verify.requirements.requirement import Kind, Requirement, Result
-from agent.verify.requirements.turn_changes import TurnChanges
+from agent.verify.requirement import Kind, Requirement, Result
+from packages.search.requirements.definition_text import read_definition, read_signatures
+from packages.search.requirements.dependencies import list_dependencies, reads_dependencies
+from packages.search.requirements.turn_changes import TurnChanges
 from sandbox.errors import UserError
 from sandbox.fs.line_diff import compute_opcodes
 from tools.code.code_tool import query_index

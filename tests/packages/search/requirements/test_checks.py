@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.verify.requirements.requirement import KINDS, Requirement
-from agent.verify.requirements.static_checks import check_statically
-from agent.verify.requirements.turn_changes import TurnChanges
+from agent.verify.requirement import KINDS, Requirement
+from packages.search.requirements.static_checks import check_statically
+from packages.search.requirements.turn_changes import TurnChanges
 from tests.support.repo import Repo, agent_removes, agent_writes
 from tools.core.workspace import Workspace
 
@@ -159,7 +159,7 @@ def test_added_dependencies_are_named(turn: tuple[TurnChanges, Workspace]) -> No
     ],
 )
 def test_a_manifest_names_its_dependencies(path: str, before: str, after: str, added: set[str]) -> None:
-    from agent.verify.requirements.dependencies import list_dependencies
+    from packages.search.requirements.dependencies import list_dependencies
 
     assert list_dependencies(path, after) - list_dependencies(path, before) == added
 
@@ -176,13 +176,13 @@ def test_a_manifest_names_its_dependencies(path: str, before: str, after: str, a
     ],
 )
 def test_a_signature_is_that_of_the_parameters(before: str, after: str, *, kept: bool) -> None:
-    from agent.verify.requirements.definition_text import read_signatures
+    from packages.search.requirements.definition_text import read_signatures
 
     assert (read_signatures("a.py", before, "f") == read_signatures("a.py", after, "f")) is kept
 
 
 def test_other_languages_have_signatures_too() -> None:
-    from agent.verify.requirements.definition_text import read_signatures
+    from packages.search.requirements.definition_text import read_signatures
 
     [old] = read_signatures("a.js", "function total(items) {\n  return 1;\n}\n", "total")
     [new] = read_signatures("a.js", "function total(items, tax) {\n  return 1;\n}\n", "total")

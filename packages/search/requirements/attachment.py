@@ -1,0 +1,30 @@
+"""The check of a session's turns against the requirements of their tasks."""
+
+from __future__ import annotations
+
+from agent.turn.runtime import Runtime
+from agent.verify.requirement import OWN_SOURCES, RequirementFile
+from packages.search.requirements.requirements_verifier import RequirementsVerifier
+
+
+def attach_requirements(
+    runtime: Runtime, file: RequirementFile | None, *, is_trusted: bool
+) -> RequirementsVerifier:
+    """Let the turns of a session be checked. is_trusted: the commands of the file may be run"""
+    conclusion = runtime.conclusion
+    verifier = RequirementsVerifier(
+        workspace=runtime.workspace,
+        run_action=runtime.run_harness_action,
+        get_verification=lambda: conclusion.verification,
+        record=runtime.session.append,
+        file=file.requirements if file is not None else (),
+        trusted=OWN_SOURCES | {file.source} if file is not None and is_trusted else OWN_SOURCES,
+    )
+    if runtime.settings.verify.requirements == "model":
+        from agent.verify.reader import Reader
+        from packages.search.requirements.opinions import Opinions
+
+        verifier.advice = Opinions(reader=Reader(runtime=runtime))
+    conclusion.verifiers.append(verifier)
+    conclusion.preparations.append(verifier)
+    return verifier
