@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from typing import Any, TypeVar, TypeVarTuple
 
 from agent.context.ledger.session_facts import Facts
 from agent.events import Compaction, Event, Prompt, Signal
@@ -18,7 +18,6 @@ from agent.monitor.answers import (
     Refuse,
     ReplyAnswer,
     RequestAnswer,
-    StepAnswer,
     StopTurn,
     TellModel,
     TellPerson,
@@ -26,8 +25,11 @@ from agent.monitor.answers import (
 from agent.monitor.monitor import Monitor, Turn
 from agent.session.branch_history import History
 from sandbox.errors import Fault, UserError
-from sandbox.lazy_dataclass import dataclass
 from tools.core.action_guard import Advice, BegunAction
+
+_Answer = TypeVar("_Answer")
+_Default = TypeVar("_Default")
+_Given = TypeVarTuple("_Given")
 
 _HOOKS = (
     "handle_event",
@@ -60,43 +62,36 @@ class Monitors:
         for each in monitors:
             self.add_monitor(each)
 
-    def add_monitor(self, monitor: Monitor) -> None:
-        """Add one as the last to be asked. It is restored with the others, or not at all."""
-        self.monitors.append(monitor)
+    def add_monitor(self, monitor: Monitor, *, first: bool = False) -> None:
+        """Add one as the last or the first to be asked. It is restored with the others, or not at all."""
+        self.monitors.insert(0 if first else len(self.monitors), monitor)
         for hook, asked in self._asked.items():
             if getattr(type(monitor), hook) is not getattr(Monitor, hook):
-                asked.append(monitor)
+                asked.insert(0 if first else len(asked), monitor)
 
     def prepend_monitor(self, monitor: Monitor) -> None:
         """Add one as the first to be asked."""
-        self.monitors.insert(0, monitor)
-        for hook, asked in self._asked.items():
-            if getattr(type(monitor), hook) is not getattr(Monitor, hook):
-                asked.insert(0, monitor)
+        self.add_monitor(monitor, first=True)
 
     def restore(self, history: History, facts: Facts) -> None:
         """Restore the state of a resumed session."""
         for monitor in self.monitors:
-            try:
-                monitor.restore(history, facts)
-            except Exception as error:
-                self._report_failure(monitor, error)
+            self._ask(monitor, None, monitor.restore, history, facts)
 
     def handle_event(self, event: Event) -> None:
         """Process an event as it is logged."""
         if isinstance(event, Prompt):
             self._stop = None
         for monitor in self._asked["handle_event"]:
-            try:
-                monitor.handle_event(event)
-            except Exception as error:
-                self._report_failure(monitor, error)
+            self._ask(monitor, None, monitor.handle_event, event)
 
     async def check_action(self, begun: BegunAction) -> Advice:
         """See `Guard.check_action`."""
-        found = _ActionAnswers()
+        questions: list[Ask] = []
+        notes: list[str] = []
         for monitor in self._asked["before_action"]:
-            answer = await self._ask_about_action(monitor, begun)
+            failed = Refuse(f"the guard {monitor.name} failed") if monitor.is_security else GO_ON
+            answer: ActionAnswer = await self._ask_later(monitor, failed, monitor.before_action, begun)
             if answer is GO_ON:
                 continue
             if isinstance(answer, StopTurn):
@@ -106,14 +101,22 @@ class Monitors:
                 return Advice(refusal=answer.reason)
             if isinstance(answer, TellModel | TellPerson):
                 self._notify_person(answer)
-            found.add_answer(answer)
-        return found.advice
+            if isinstance(answer, Ask):
+                questions.append(answer)
+            elif isinstance(answer, TellModel) and answer.text:
+                notes.append(answer.text)
+        return Advice(
+            question="; ".join(each.question for each in questions),
+            hint=" ".join(each.hint for each in questions if each.hint),
+            note="\n".join(notes),
+        )
 
     async def before_request(self) -> Sequence[str] | StopTurn:
         """Return the texts for the model that are part of its next request, or the end of the turn."""
         texts: list[str] = []
         for monitor in self._asked["before_request"]:
-            for answer in await self._ask_before_request(monitor):
+            answers: Sequence[RequestAnswer] = await self._ask_later(monitor, (), monitor.before_request)
+            for answer in answers:
                 if isinstance(answer, StopTurn):
                     return answer
                 self._notify_person(answer)
@@ -124,10 +127,7 @@ class Monitors:
     async def before_compaction(self, event: Compaction) -> None:
         """Let the monitors prepare for a compaction."""
         for monitor in self._asked["before_compaction"]:
-            try:
-                await monitor.before_compaction(event)
-            except Exception as error:
-                self._report_failure(monitor, error)
+            await self._ask_later(monitor, None, monitor.before_compaction, event)
 
     def before_step(self, turn: Turn) -> GoOn | StopTurn:
         """Decide whether the next step is taken."""
@@ -135,11 +135,7 @@ class Monitors:
             stop, self._stop = self._stop, None
             return stop
         for monitor in self._asked["before_step"]:
-            answer: StepAnswer = GO_ON
-            try:
-                answer = monitor.before_step(turn)
-            except Exception as error:
-                self._report_failure(monitor, error)
+            answer = self._ask(monitor, GO_ON, monitor.before_step, turn)
             if isinstance(answer, StopTurn):
                 return answer
             if isinstance(answer, TellPerson):
@@ -149,11 +145,7 @@ class Monitors:
     async def after_failure(self, turn: Turn, error: UserError) -> FailureAnswer:
         """Decide how to go on after a failed request. The note of a text is the loop's to log, with the text."""
         for monitor in self._asked["after_failure"]:
-            answer: FailureAnswer = GO_ON
-            try:
-                answer = await monitor.after_failure(turn, error)
-            except Exception as problem:
-                self._report_failure(monitor, problem)
+            answer: FailureAnswer = await self._ask_later(monitor, GO_ON, monitor.after_failure, turn, error)
             if isinstance(answer, TellPerson):
                 self._notify_person(answer)
             elif answer is not GO_ON:
@@ -163,32 +155,33 @@ class Monitors:
     def after_reply(self, reply: Reply) -> ReplyAnswer:
         """Decide how to go on after a reply. The note of a text is the loop's to log, with the text."""
         for monitor in self._asked["after_reply"]:
-            answer: ReplyAnswer = GO_ON
-            try:
-                answer = monitor.after_reply(reply)
-            except Exception as error:
-                self._report_failure(monitor, error)
+            answer = self._ask(monitor, GO_ON, monitor.after_reply, reply)
             if isinstance(answer, TellPerson):
                 self._notify_person(answer)
             elif answer is not GO_ON:
                 return answer
         return GO_ON
 
-    async def _ask_about_action(self, monitor: Monitor, begun: BegunAction) -> ActionAnswer:
+    def _ask(
+        self, monitor: Monitor, default: _Default, hook: Callable[[*_Given], _Answer], *given: *_Given
+    ) -> _Answer | _Default:
+        """Return the answer of a hook, the default if it raises."""
         try:
-            answer = monitor.before_action(begun)
+            return hook(*given)
+        except Exception as error:
+            self._report_failure(monitor, error)
+            return default
+
+    async def _ask_later(
+        self, monitor: Monitor, default: Any, hook: Callable[[*_Given], Any], *given: *_Given
+    ) -> Any:
+        """Return the answer of a hook that may be asynchronous, the default if it raises."""
+        try:
+            answer = hook(*given)
             return await answer if inspect.isawaitable(answer) else answer
         except Exception as error:
             self._report_failure(monitor, error)
-            return Refuse(f"the guard {monitor.name} failed") if monitor.is_security else GO_ON
-
-    async def _ask_before_request(self, monitor: Monitor) -> Sequence[RequestAnswer]:
-        try:
-            answers = monitor.before_request()
-            return await answers if inspect.isawaitable(answers) else answers
-        except Exception as error:
-            self._report_failure(monitor, error)
-            return ()
+            return default
 
     def _report_failure(self, monitor: Monitor, error: Exception) -> None:
         """Report a monitor that raised, once. Raises the error of a full disk."""
@@ -205,26 +198,3 @@ class Monitors:
             self._append(Signal(name=answer.name, detail=answer.text))
         elif answer.note:
             self._append(Signal(name="model", detail=answer.note))
-
-
-@dataclass(slots=True)
-class _ActionAnswers:
-    """Answers to one action that do not refuse it, in the order of the monitors."""
-
-    questions: list[Ask] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def add_answer(self, answer: ActionAnswer) -> None:
-        """Add the answer of one monitor."""
-        if isinstance(answer, Ask):
-            self.questions.append(answer)
-        elif isinstance(answer, TellModel) and answer.text:
-            self.notes.append(answer.text)
-
-    @property
-    def advice(self) -> Advice:
-        return Advice(
-            question="; ".join(each.question for each in self.questions),
-            hint=" ".join(each.hint for each in self.questions if each.hint),
-            note="\n".join(self.notes),
-        )

@@ -11,9 +11,9 @@ of it; an event without the key counts for all of them (parametric slices: Chen 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
+from typing import Literal
 
 from sandbox.lazy_dataclass import dataclass
 
@@ -29,111 +29,63 @@ class ObservedEvent:
     keys: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
-class Formula(ABC):
-    """A statement about a sequence of events, true or false at each event."""
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A statement about a sequence of events, true or false at each event.
+
+    kind: "event": it has one of these names; "not", "and", "or": of the parts; "always": the part has held at every
+        event until now; "since": the second part held at some event, and the first from the next one until now
+    """
+
+    kind: Literal["event", "not", "and", "or", "since", "always"]
+    parts: tuple[Formula, ...] = ()
+    names: frozenset[str] = frozenset()
 
     def __and__(self, other: Formula) -> Formula:
-        return Combination(self, other, all)
+        return Formula("and", (self, other))
 
     def __or__(self, other: Formula) -> Formula:
-        return Combination(self, other, any)
+        return Formula("or", (self, other))
 
     def __invert__(self) -> Formula:
-        return Not(self)
+        return Formula("not", (self,))
 
-    @property
-    @abstractmethod
-    def parts(self) -> tuple[Formula, ...]:
-        """Subformulas."""
-
-    @abstractmethod
-    def evaluate(self, name: str, parts: list[bool], before: bool | None) -> bool:
+    def evaluate(self, name: str, parts: Sequence[bool], before: bool | None) -> bool:
         """Return the value at an event. parts: values of the parts at this event; before: own value at the
         previous event, None at the first"""
-
-
-@dataclass(frozen=True, slots=True)
-class Event(Formula):
-    """True at events with one of these names."""
-
-    names: frozenset[str]
-
-    @property
-    def parts(self) -> tuple[Formula, ...]:
-        return ()
-
-    def evaluate(self, name: str, parts: list[bool], before: bool | None) -> bool:
-        return name in self.names
-
-
-@dataclass(frozen=True, slots=True)
-class Not(Formula):
-    """Negation of the part."""
-
-    part: Formula
-
-    @property
-    def parts(self) -> tuple[Formula, ...]:
-        return (self.part,)
-
-    def evaluate(self, name: str, parts: list[bool], before: bool | None) -> bool:
-        return not parts[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Combination(Formula):
-    """Disjunction or conjunction of two parts. quantifier: `any` or `all`"""
-
-    one: Formula
-    other: Formula
-    quantifier: Callable[[Iterable[object]], bool]
-
-    @property
-    def parts(self) -> tuple[Formula, ...]:
-        return (self.one, self.other)
-
-    def evaluate(self, name: str, parts: list[bool], before: bool | None) -> bool:
-        return self.quantifier(parts)
-
-
-@dataclass(frozen=True, slots=True)
-class Since(Formula):
-    """`anchor` held at some event, and `condition` has held from the next one until now."""
-
-    condition: Formula
-    anchor: Formula
-
-    @property
-    def parts(self) -> tuple[Formula, ...]:
-        return (self.condition, self.anchor)
-
-    def evaluate(self, name: str, parts: list[bool], before: bool | None) -> bool:
-        ever, then = parts
-        return then or (ever and bool(before))
-
-
-@dataclass(frozen=True, slots=True)
-class Always(Formula):
-    """The part has held at every event until now."""
-
-    part: Formula
-
-    @property
-    def parts(self) -> tuple[Formula, ...]:
-        return (self.part,)
-
-    def evaluate(self, name: str, parts: list[bool], before: bool | None) -> bool:
-        return parts[0] and before is not False
+        match self.kind:
+            case "event":
+                return name in self.names
+            case "not":
+                return not parts[0]
+            case "and":
+                return all(parts)
+            case "or":
+                return any(parts)
+            case "since":
+                return parts[1] or (parts[0] and bool(before))
+            case "always":
+                return parts[0] and before is not False
 
 
 def event(*names: str) -> Formula:
     """Return a formula that holds at events with one of these names."""
-    return Event(frozenset(names))
+    return Formula("event", names=frozenset(names))
+
+
+def since(condition: Formula, anchor: Formula) -> Formula:
+    """Return a formula that holds if `anchor` held at some event, and `condition` from the next one until now."""
+    return Formula("since", (condition, anchor))
+
+
+def always(part: Formula) -> Formula:
+    """Return a formula that holds if the part has held at every event until now."""
+    return Formula("always", (part,))
 
 
 def once(part: Formula) -> Formula:
     """Return a formula that holds if the part held at some event until now."""
-    return Since(~event(), part)
+    return since(~event(), part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +125,7 @@ class RuleMonitor:
         self._must = self._add_formula(rule.must)
         self._states: dict[str, Values] = {}
         self._general: Values = []  # state for values that have not occurred in an event
-        self._names = frozenset().union(*(each.names for each, _ in self._order if isinstance(each, Event)))
+        self._names = frozenset().union(*(each.names for each, _ in self._order))
 
     @property
     def state(self) -> tuple[bool, ...]:

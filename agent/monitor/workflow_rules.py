@@ -18,14 +18,14 @@ from agent.monitor.discipline_settings import DisciplineSettings
 from agent.monitor.monitor import Monitor
 from agent.monitor.phases import PhaseTracker
 from agent.monitor.temporal_rules import (
-    Always,
     ObservedEvent,
     Rule,
     RuleMonitor,
-    Since,
     Violation,
+    always,
     event,
     once,
+    since,
 )
 from agent.session.branch_history import History
 from agent.session.log_index import parse_event_id
@@ -48,19 +48,19 @@ RULES = (
     Rule(
         name="test-before-commit",
         when=event("commit"),
-        must=Always(~event(*EDITS)) | Since(~event(*EDITS), event("tests-passed", "untestable")),
+        must=always(~event(*EDITS)) | since(~event(*EDITS), event("tests-passed", "untestable")),
         message="files were changed since the tests last passed: run_tests before you commit",
     ),
     Rule(
         name="check-before-finish",
         when=event("finish"),
-        must=Since(~event(*EDITS), event("prompt", *TESTED)),
+        must=since(~event(*EDITS), event("prompt", *TESTED)),
         message="files were changed and not checked: run_tests before you finish",
     ),
     Rule(
         name="code-before-test",
         when=event("edit-test"),
-        must=~Since(~event("edit"), event("tests-failed")),
+        must=~since(~event("edit"), event("tests-failed")),
         message="tests fail and the first change is to a test: mend the code, or say why the test is wrong",
     ),
 )
@@ -215,31 +215,24 @@ class WorkflowMonitor(Monitor):
             yield from self._derive_writes(map(str, changed), made=True)
 
     def _derive_reads(self, names: list[Any], *, looked: bool = False) -> Iterator[ObservedEvent]:
-        paths = {path for name in names if isinstance(name, str) if (path := self._resolve_path(name))}
-        there = frozenset(path for path in paths if self._is_file(path))
+        paths = {
+            path
+            for name in names
+            if isinstance(name, str)
+            if (path := self._workspace.files.find_relative(name))
+        }
+        there = frozenset(path for path in paths if self._workspace.files.has_file(path))
         if there or looked:
             yield ObservedEvent(name="read", keys={"path": there})
 
     def _derive_writes(self, names: Any, *, made: bool = False) -> Iterator[ObservedEvent]:
         """Yield the events of writes. made: the write has happened already, so new files cannot be distinguished"""
         for name in names:
-            path = self._resolve_path(name) or name
-            new = not made and not self._is_file(path)
+            path = self._workspace.files.find_relative(name) or name
+            new = not made and not self._workspace.files.has_file(path)
             if not new and _TEST_FILE.search(path):
                 yield ObservedEvent(name="edit-test")
             yield ObservedEvent(name="create" if new else "edit", keys={"path": frozenset({path})})
-
-    def _resolve_path(self, name: str) -> str:
-        try:
-            return self._workspace.files.resolve_relative(name)
-        except (ValueError, OSError):  # outside the workspace, or not a path
-            return ""
-
-    def _is_file(self, path: str) -> bool:
-        try:
-            return self._workspace.files.is_file(path)
-        except (ValueError, OSError):
-            return False
 
 
 def _select_read_files(facts: Facts) -> Iterator[tuple[str, FileState]]:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import field
+from pathlib import Path
 from typing import Any
 
 from agent.events import ObservationEvent
 from agent.rules.command_scan import CommandReader, RunCommand
 from agent.rules.event_pattern import TEST_FILE, Happening, matches_command
+from sandbox.fs.untrusted_file import read_workspace_text
+from sandbox.fs.workspace_tree import Tree
 from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.effects import Effect
+
+MOST_SCRIPT = 200_000
+"""Bytes of a script that is read before a command runs it."""
 
 MOST_WORDS = 200
 """Words of a git command that are tried as paths."""
@@ -144,6 +150,23 @@ class ActionReader:
         read = (path for each in command.effects if each.kind == "read" for path in each.paths)
         if known := frozenset(filter(None, map(self.resolve, read))):
             yield Happening(name="read", paths=known)
+
+
+def create_reader(
+    root: Path, files: Tree, ends: Collection[str], *, is_file: Callable[[str], bool] | None = None
+) -> ActionReader:
+    """Return a reader of actions in a workspace. is_file: whether there was a file at the time; None: whether it is"""
+
+    def load_script(path: str) -> str | None:
+        name = files.find_relative(path)
+        return read_workspace_text(root, name, MOST_SCRIPT) or None if files.has_file(name) else None
+
+    return ActionReader(
+        commands=CommandReader(root=root, load_script=load_script),
+        resolve=files.find_relative,
+        is_file=is_file or files.has_file,
+        ends=ends,
+    )
 
 
 def classify_suite_run(data: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import field
 from functools import cache
 from itertools import combinations
 
-from agent.monitor.temporal_rules import Always, Formula, ObservedEvent, Rule, RuleMonitor, Since, event, once
+from agent.monitor.temporal_rules import Formula, ObservedEvent, Rule, RuleMonitor, always, event, once, since
 from agent.rules.event_pattern import EventPattern, Happening, parse_events, split_outside_parentheses
 from agent.rules.rule_kinds import OrderRule, UserRule, format_order
 from sandbox.lazy_dataclass import dataclass
@@ -44,9 +44,9 @@ class ParsedOrder:
         """Return the rule as formulas over letters."""
         decisive, reset = _hold("y"), _hold("z")
         if self.forbids:
-            must: Formula = ~Since(~reset, decisive) if self.reset else ~once(decisive)
+            must: Formula = ~since(~reset, decisive) if self.reset else ~once(decisive)
         elif self.reset:
-            must = Always(~reset) | Since(~reset, decisive)
+            must = always(~reset) | since(~reset, decisive)
         else:
             must = once(decisive)
         return Rule(name=self.rule.name, when=event("x"), must=must, message="")

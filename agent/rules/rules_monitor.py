@@ -21,9 +21,8 @@ from agent.events import (
 )
 from agent.monitor.answers import GO_ON, ActionAnswer, Ask, Refuse, TellModel
 from agent.monitor.monitor import Monitor
-from agent.rules.command_scan import CommandReader
 from agent.rules.event_pattern import Happening
-from agent.rules.happenings import ActionReader, BegunFacts
+from agent.rules.happenings import BegunFacts, create_reader
 from agent.rules.logged_actions import LoggedActions
 from agent.rules.named_rule import NamedRule
 from agent.rules.order_rules import parse_orders
@@ -32,15 +31,11 @@ from agent.rules.rule_engine import Breach, RuleEngine
 from agent.rules.rule_kinds import DiffRule, FreezeRule, OrderRule, select_known
 from agent.rules.rule_state import RuleState, count_changed_lines
 from agent.session.branch_history import History
-from sandbox.fs.untrusted_file import read_workspace_text
 from tools.changes.change_tracker import Snapshotter
 from tools.core.action import current_action
 from tools.core.action_guard import BegunAction
 from tools.core.content_guard import FileContents
 from tools.core.workspace import Workspace
-
-MOST_SCRIPT = 200_000
-"""Bytes of a script that is read before a command runs it."""
 
 
 class RulesMonitor(Monitor):
@@ -68,7 +63,7 @@ class RulesMonitor(Monitor):
         self._inherited = tuple(each for each in rules if isinstance(each, PromptRule))
         self._engine.prompt_rules = self._inherited
         self._workspace = workspace
-        self._reader = create_reader(workspace, ends)
+        self._reader = create_reader(workspace.root, workspace.files, ends)
         self._snapshots = snapshots
         self._tell = tell
         self._begun: dict[str, BegunFacts] = {}
@@ -238,34 +233,6 @@ class RulesMonitor(Monitor):
 
     def _note_late(self, call: str, breaches: Sequence[Breach], answer: str) -> None:
         self._late += [_build_event(call, each, answer) for each in breaches]
-
-
-def create_reader(workspace: Workspace, ends: Collection[str]) -> ActionReader:
-    """Return a reader of actions in a workspace."""
-    root, files = workspace.root, workspace.files
-
-    def resolve(path: str) -> str:
-        try:
-            return files.resolve_relative(path)
-        except (ValueError, OSError):  # outside the workspace, or not a path
-            return ""
-
-    def is_file(path: str) -> bool:
-        try:
-            return files.is_file(path)
-        except (ValueError, OSError):
-            return False
-
-    def load_script(path: str) -> str | None:
-        name = resolve(path)
-        return read_workspace_text(root, name, MOST_SCRIPT) or None if name and is_file(name) else None
-
-    return ActionReader(
-        commands=CommandReader(root=root, load_script=load_script),
-        resolve=resolve,
-        is_file=is_file,
-        ends=ends,
-    )
 
 
 def _build_event(call: str, breach: Breach, answer: str) -> RuleEvent:

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from agent.events import Event, ObservationEvent, Prompt, RuleEvent, SnapshotEvent
-from agent.rules.command_scan import CommandReader
-from agent.rules.happenings import ActionReader, BegunFacts
+from agent.rules.happenings import BegunFacts, create_reader
 from agent.rules.logged_actions import LoggedActions, Translate
 from agent.rules.named_rule import NamedRule
 from agent.rules.order_rules import parse_orders
@@ -21,14 +20,10 @@ from agent.rules.rule_engine import Breach, RuleEngine
 from agent.rules.rule_kinds import Level, get_level, select_known
 from agent.rules.rule_places import bind_rules
 from agent.rules.rule_state import RuleState
-from sandbox.fs.untrusted_file import read_workspace_text
 from sandbox.fs.workspace_tree import Tree
 from sandbox.lazy_dataclass import dataclass
 from sandbox.snapshots.workspace_snapshots import LostObjectError, Snapshots
 from tools.core.content_guard import FileContents
-
-MOST_SCRIPT = 200_000
-"""Bytes of a script that is read."""
 
 ENDS = frozenset(("finish", "propose"))
 """Tools that end a turn."""
@@ -76,11 +71,8 @@ class SessionCheck:
         self._levels = {rule.name: get_level(rule) for rule in known}
         self._snapshots = snapshots
         self._files = Tree(root)
-        self._root = root
-        commands = CommandReader(root=root, load_script=self._load_script)
-        reader = ActionReader(commands=commands, resolve=self._resolve, is_file=self._was_file, ends=ENDS)
-        self._reader = reader
-        self._logged = LoggedActions(reader, translate)
+        self._reader = create_reader(root, self._files, ENDS, is_file=self._was_file)
+        self._logged = LoggedActions(self._reader, translate)
         self._running: dict[str, _Begun] = {}
         self._last: _Begun | None = None  # ended action of a model
         self._ended: _Begun | None = None  # ended action of a model, or of its code
@@ -168,12 +160,6 @@ class SessionCheck:
     def _is_unrecorded(self, found: Finding, begun: _Begun) -> bool:
         return found.event == begun.event and (found.call, found.rule) not in self._recorded
 
-    def _resolve(self, path: str) -> str:
-        try:
-            return self._files.resolve_relative(path)
-        except (ValueError, OSError):
-            return ""
-
     def _was_file(self, path: str) -> bool:
         """Whether there was a file at this place of the log, as far as snapshots tell."""
         if self._tree and self._snapshots is not None:
@@ -181,14 +167,7 @@ class SessionCheck:
                 return self._snapshots.find_state(self._tree, path) is not None
             except LostObjectError:
                 pass
-        try:
-            return self._files.is_file(path)
-        except (ValueError, OSError):
-            return False
-
-    def _load_script(self, path: str) -> str | None:
-        name = self._resolve(path)
-        return read_workspace_text(self._root, name, MOST_SCRIPT) or None if name else None
+        return self._files.has_file(path)
 
 
 def check_session(

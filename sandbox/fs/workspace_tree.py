@@ -62,6 +62,20 @@ class Tree:
         with self.open_entry(path) as place:
             return place.path
 
+    def find_relative(self, path: str) -> str:
+        """Return the path relative to the root, links resolved; "" for one outside, or that is no path."""
+        try:
+            return self.resolve_relative(path)
+        except (ValueError, OSError):
+            return ""
+
+    def has_file(self, path: str, *, or_folder: bool = False) -> bool:
+        """Whether the path is a regular file (or a folder) inside the root, whatever else it may be."""
+        try:
+            return self.is_file(path) or (or_folder and self.is_dir(path))
+        except (ValueError, OSError):
+            return False
+
     def is_file(self, path: str) -> bool:
         """Whether the path is a regular file."""
         return stat.S_ISREG(self._stat_mode(path))

@@ -371,10 +371,7 @@ class Gateway:
 
     def _normalize_path(self, path: str) -> str:
         """Return the path as rules name it: relative, links followed."""
-        try:
-            return self.workspace.files.resolve_relative(path)
-        except (ValueError, OSError):  # outside, or not found: the tool reports it
-            return path
+        return self.workspace.files.find_relative(path) or path
 
     def _record_observation(self, action: Action, observation: Observation, seconds: float) -> Observation:
         if note := self._notes.pop(action.id, ""):

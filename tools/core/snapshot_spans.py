@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterable
 from typing import Literal, Protocol
 
-from sandbox.fs.workspace_tree import Tree
 from sandbox.lazy_dataclass import dataclass
 from sandbox.process.watchdog import start_death_record, stop_death_record
 from tools.changes.change_tracker import Snapshotter
@@ -60,7 +59,7 @@ class SnapshotSpans:
         Within a running action, whose first snapshot may lack such a file, a new part begins here.
         """
         files = self._workspace.files
-        named = {name for path in paths for name in (path, _resolve(files, path)) if _is_inside(name)}
+        named = {name for path in paths for name in (path, files.find_relative(path)) if _is_inside(name)}
         unseen = snapshots.find_unseen(named)
         if unseen and self._writing:
             self._record_tree(await asyncio.to_thread(snapshots.take), "after")
@@ -116,13 +115,6 @@ class SnapshotSpans:
         if tree != self._tree:
             self._tree = tree
             self._log.record_snapshot(tree, when)
-
-
-def _resolve(files: Tree, path: str) -> str:
-    try:
-        return files.resolve_relative(path)
-    except (ValueError, OSError):  # outside, or not found: the tool reports it
-        return ""
 
 
 def _is_inside(path: str) -> bool:

@@ -131,10 +131,7 @@ class CumulativeIntent(Monitor):
             return os.path.lexists(path)
         if self._workspace.changes.originals.get(path, b"") is None:
             return False
-        try:
-            return self._workspace.files.is_file(path) or self._workspace.files.is_dir(path)
-        except (OSError, ValueError):  # outside by a link, or no path
-            return False
+        return self._workspace.files.has_file(path, or_folder=True)
 
     def _find_quoted(self, known: dict[str, frozenset[str]], text: str) -> Link | None:
         """Return the link of a secret whose value, plain or encoded, stands in a text that the model wrote.

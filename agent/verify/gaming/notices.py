@@ -55,14 +55,11 @@ class GamingNotices:
         changed = list_modified_files(self.workspace)
         if claim.is_done and changed:
             rows += find_scope_notices(
-                remove_foreign_text(claim.prompt), read_intent(claim.prompt), changed, self._has_file
+                remove_foreign_text(claim.prompt),
+                read_intent(claim.prompt),
+                changed,
+                self.workspace.files.has_file,
             )
             if said := find_unbacked_claim(claim.answer, self.guard.trace):
                 rows.append(f"claimed, though the model ran nothing since its last edit: {said}")
         return rows
-
-    def _has_file(self, path: str) -> bool:
-        try:
-            return self.workspace.files.is_file(path)
-        except (OSError, ValueError):  # a link out of the workspace, or a name that is none
-            return False

@@ -63,12 +63,8 @@ def is_same_file(path: str, wanted: str) -> bool:
 
 def _exists(path: str, at: Workspace) -> bool:
     name = path.removeprefix("./").rstrip("/")
-    try:
-        return (
-            at.files.is_dir(name) if path.endswith("/") else at.files.is_file(name) or at.files.is_dir(name)
-        )
-    except (OSError, ValueError):  # a link out of the workspace, or a name that is none
-        return False
+    is_there = at.files.has_file(name, or_folder=True)
+    return is_there and not (path.endswith("/") and at.files.has_file(name))
 
 
 def _check_exists(path: str, changes: TurnChanges, at: Workspace) -> Result:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent.turn.runtime import Runtime
-from agent.verify.optional_checks import find_requirements
 from agent.verify.reader import Reader, format_list, get_text_field
 from packages.search.spec_check.finding import FindingKind, SpecFinding
 from packages.search.spec_check.spec_check import SpecCheck
@@ -24,8 +23,9 @@ def attach_spec_check(runtime: Runtime, file: RequirementFile | None) -> SpecChe
         runtime.conclusion.weakened_tests.begin_turn()
         from packages.search.requirements.requirements_verifier import RequirementsVerifier
 
-        verifier = find_requirements(runtime)
-        if isinstance(verifier, RequirementsVerifier) and file is not None and file.inside:
+        known = (each for each in runtime.conclusion.verifiers if isinstance(each, RequirementsVerifier))
+        verifier = next(known, None)
+        if verifier is not None and file is not None and file.inside:
             from packages.search.requirements.requirement_file import load_requirements
 
             try:

@@ -126,11 +126,7 @@ class SpecCheck:
         return found
 
     def _exists(self, path: str) -> bool:
-        name = path.removeprefix("./").rstrip("/")
-        try:
-            return self.workspace.files.is_file(name) or self.workspace.files.is_dir(name)
-        except (OSError, ValueError):  # a link out of the workspace, or a name that is none
-            return False
+        return self.workspace.files.has_file(path.removeprefix("./").rstrip("/"), or_folder=True)
 
     async def _apply(self, found: Sequence[SpecFinding]) -> TellModel:
         """Write the corrections of files as actions of the session, and tell the model those of the prompt."""

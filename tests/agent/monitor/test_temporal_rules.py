@@ -10,17 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.monitor.temporal_rules import (
-    Always,
-    Combination,
-    Event,
     Formula,
-    Not,
     ObservedEvent,
     Rule,
     RuleMonitor,
-    Since,
+    always,
     event,
     once,
+    since,
 )
 
 LETTERS = "abc"
@@ -30,19 +27,19 @@ def holds(formula: Formula, trace: Sequence[str]) -> bool:
     """Whether it holds at the end of a trace, by the definitions alone (no state kept)."""
     last = len(trace) - 1
     match formula:
-        case Event(names=names):
+        case Formula(kind="event", names=names):
             return trace[last] in names
-        case Not(part=part):
+        case Formula(kind="not", parts=(part,)):
             return not holds(part, trace)
-        case Combination(one=one, other=other, quantifier=how):
-            return how([holds(one, trace), holds(other, trace)])
-        case Since(condition=ever, anchor=then):
+        case Formula(kind="and" | "or" as kind, parts=parts):
+            return (all if kind == "and" else any)([holds(part, trace) for part in parts])
+        case Formula(kind="since", parts=(ever, then)):
             return any(
                 holds(then, trace[: k + 1])
                 and all(holds(ever, trace[: j + 1]) for j in range(k + 1, last + 1))
                 for k in range(last + 1)
             )
-        case Always(part=part):
+        case Formula(kind="always", parts=(part,)):
             return all(holds(part, trace[: k + 1]) for k in range(last + 1))
     raise TypeError(formula)
 
@@ -51,11 +48,11 @@ formulas = st.recursive(
     st.sampled_from([event(letter) for letter in LETTERS]),
     lambda inner: st.one_of(
         inner.map(lambda part: ~part),
-        inner.map(Always),
+        inner.map(always),
         inner.map(once),
         st.tuples(inner, inner).map(lambda pair: pair[0] & pair[1]),
         st.tuples(inner, inner).map(lambda pair: pair[0] | pair[1]),
-        st.tuples(inner, inner).map(lambda pair: Since(*pair)),
+        st.tuples(inner, inner).map(lambda pair: since(*pair)),
     ),
     max_leaves=6,
 )
@@ -94,7 +91,7 @@ def test_each_value_of_a_key_is_followed_apart(trace: str, broken: list[str]) ->
         name="r",
         key="path",
         when=event("edit"),
-        must=Since(~event("close"), event("read")),
+        must=since(~event("close"), event("read")),
         message="{key} was not read",
     )
     monitor = RuleMonitor(rule)
