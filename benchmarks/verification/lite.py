@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.verification.pools import find_repository, is_development, list_files, read_blob
-from packages.search.select.patch_text import PatchFile, parse_patch
-from packages.search.select.static_signs import measure_signs
+from cli.output.diff.diff_parser import FileDiff, parse_diff
+from packages.search.select.static_signs import PatchFile, measure_signs
 
 ROVER, AIDER = "nus-apr/auto-code-rover", "paul-gauthier/aider-swe-bench"
 
@@ -76,7 +76,27 @@ def choose_majority(task: LiteTask) -> list[int]:
 
 def strip_traces(patch: str) -> list[PatchFile]:
     """Return a patch without the files that it adds; headers are not part of the parsed form."""
-    return [file for file in parse_patch(patch) if not file.is_new]
+    return [
+        PatchFile(path=file.path, added=_list_added(file), places=list(_iter_places(file)))
+        for file in parse_diff(patch)
+        if file.old and file.hunks
+    ]
+
+
+def _list_added(file: FileDiff) -> list[str]:
+    return [line.text for hunk in file.hunks for line in hunk.lines if line.sign == "+"]
+
+
+def _iter_places(file: FileDiff) -> Iterator[tuple[int, int]]:
+    """Yield the first and last old line of each hunk's changes; an added line stands at the old one after it."""
+    for hunk in file.hunks:
+        at, touched = 0, list[int]()
+        for line in hunk.lines:
+            at = line.old or at
+            if line.sign in "+-":
+                touched.append(line.old or at + 1)
+        if touched:
+            yield min(touched), max(touched)
 
 
 def _iter_candidates(mirrors: Path) -> Iterator[tuple[str, str, bool]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agent.prompt.excused_changes import read_request
 from agent.verify.verdict import Verdict
-from packages.search.select.patch_text import PatchFile, build_patch_file
+from packages.search.select.static_signs import PatchFile, build_patch_file
 from sandbox.fs.private_files import create_private_folder
 from sandbox.fs.transaction.transactions import Transactions
 from sandbox.lazy_dataclass import dataclass

@@ -11,9 +11,9 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from packages.search.select.patch_text import PatchFile
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
+from tools.git.diff_hunks import diff_texts
 from tools.lint.test_files import is_test_file
 
 NEAR = 3
@@ -47,6 +47,30 @@ class StaticSigns:
         return sum(WEIGHTS[name] * value for name, value in self.values.items())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchFile:
+    """A file that a patch changes. places: first and last old line of each change"""
+
+    path: str
+    removed: Sequence[str] = ()
+    added: Sequence[str] = ()
+    places: Sequence[tuple[int, int]] = ()
+
+
+def build_patch_file(path: str, before: bytes | None, after: bytes | None) -> PatchFile:
+    """Return the change of a file from its contents, None for no file."""
+    hunks = diff_texts(path, *((each or b"").decode("utf-8", "replace") for each in (before, after)))
+    firsts = [max(1, each.line) for each in hunks]
+    return PatchFile(
+        path=path,
+        removed=[line for each in hunks for line in each.removed],
+        added=[line for each in hunks for line in each.added],
+        places=[
+            (first, first + max(0, len(each.removed) - 1)) for first, each in zip(firsts, hunks, strict=True)
+        ],
+    )
+
+
 def measure_signs(patches: Sequence[Sequence[PatchFile]], task: str = "") -> list[StaticSigns]:
     """Return the signs of each patch, beside the others. task: text of what was to be done"""
     words = set(map(str.lower, _WORD.findall(task)))
@@ -65,24 +89,22 @@ def _compare_patches(patch: Sequence[PatchFile], every: Sequence[Sequence[PatchF
 def _describe_patch(patch: Sequence[PatchFile], words: set[str]) -> dict[str, float]:
     product = [file for file in patch if not is_test_file(file.path)]
     stems = {part.lower() for file in product for part in re.split(r"[/.]", file.path) if len(part) > 2}
-    hunks = sum(len(file.hunks) for file in product)
+    places = sum(len(file.places) for file in product)
     return {
         "named in the task": len(stems & words) / len(stems) if stems and words else 0.0,
-        "places": math.log1p(min(hunks, MOST_PLACES)) / 2,
+        "places": math.log1p(min(places, MOST_PLACES)) / 2,
         "tests changed": float(len(product) < len(patch)),
         "leftovers": float(any(_LEFTOVER.search(line) for file in product for line in file.added)),
     }
 
 
 def _compute_place_overlap(patch: Sequence[PatchFile], other: Sequence[PatchFile]) -> float:
-    """Return the share of the patch's hunks that are near one of the other's."""
-    hunks = [(file.path, hunk) for file in patch for hunk in file.hunks]
-    theirs = [(file.path, hunk) for file in other for hunk in file.hunks]
-    near = sum(
-        any(
-            path == where and hunk.first <= each.last + NEAR and each.first <= hunk.last + NEAR
-            for where, each in theirs
-        )
-        for path, hunk in hunks
+    """Return the share of the patch's changes that are near one of the other's."""
+    mine, theirs = (
+        [(file.path, *place) for file in each for place in file.places] for each in (patch, other)
     )
-    return near / len(hunks) if hunks else 0.0
+    near = sum(
+        any(path == where and first <= end + NEAR and start <= last + NEAR for where, start, end in theirs)
+        for path, first, last in mine
+    )
+    return near / len(mine) if mine else 0.0

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from acp.helpers import ToolCallContentVariant, text_block, tool_content, tool_diff_content
 from acp.schema import ToolCallLocation, ToolKind
 
+from cli.output.diff.diff_parser import DiffLine, parse_diff
 from cli.output.lines.action_descriptions import describe_target
-from sandbox.lazy_pattern import compile_lazily
 from sandbox.sanitize import sanitize_text
 
 LONGEST_TITLE = 200
@@ -68,8 +69,6 @@ UNSHOWN = frozenset({"plan", "finish", "propose"})
 _TITLED_BY_TARGET = frozenset({"shell"})
 """Tools whose target says it all: a command line."""
 
-_HUNK = compile_lazily(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-
 
 def choose_kind(tool: str, effect: str = "") -> ToolKind:
     """Return the kind of an action, by its tool, else by its effect."""
@@ -108,47 +107,19 @@ def propose_changes(root: Path, arguments: Mapping[str, Any]) -> list[ToolCallCo
 
 def split_diff(root: Path, diff: str) -> Iterator[ToolCallContentVariant]:
     """Yield the hunks of a unified diff of one or several files, each as its old and its new text."""
-    path, is_new = "", False
-    lines = diff.splitlines(keepends=True)
-    at = 0
-    while at < len(lines):
-        line = lines[at]
-        at += 1
-        if line.startswith("--- "):
-            is_new, path = line.startswith("--- /dev/null"), _read_name(line)
-        elif line.startswith("+++ "):
-            path = path if line.startswith("+++ /dev/null") else _read_name(line)
-        elif match := _HUNK.match(line):
-            left, right = (int(match[n]) if match[n] is not None else 1 for n in (2, 4))
-            old, new, at = _read_hunk(lines, at, left, right)
-            if path:
-                yield tool_diff_content(str(root / path), new, None if is_new and not old else old)
+    for file in parse_diff(diff):
+        for hunk in file.hunks if file.path else ():
+            old, new = (_join_lines(hunk.lines, other) for other in "+-")
+            yield tool_diff_content(str(root / file.path), new, old if file.old or old else None)
 
 
-def _read_hunk(lines: list[str], at: int, left: int, right: int) -> tuple[str, str, int]:
-    """Return the old and the new text of a hunk, and the line behind it. left, right: lines that it still has"""
-    old: list[str] = []
-    new: list[str] = []
-    while at < len(lines) and (left > 0 or right > 0 or lines[at].startswith("\\")):
-        line = lines[at]
-        at += 1
-        if line.startswith("\\"):  # no newline at the end of the file
-            mark = lines[at - 2][0]
-            for part in (old,) if mark == "-" else (new,) if mark == "+" else (old, new):
-                part[-1] = part[-1].removesuffix("\n")
-            continue
-        if line[0] in " -":
-            old.append(line[1:])
-            left -= 1
-        if line[0] in " +":
-            new.append(line[1:])
-            right -= 1
-    return "".join(old), "".join(new), at
-
-
-def _read_name(line: str) -> str:
-    name = line[4:].rstrip("\n").partition("\t")[0]
-    return name[2:] if name[:2] in ("a/", "b/") else name
+def _join_lines(lines: Sequence[DiffLine], other: str) -> str:
+    """Return one side of a hunk. other: the sign of the other side's lines"""
+    parts: list[str] = []
+    for line, after in itertools.zip_longest(lines, lines[1:]):
+        if line.sign not in (other, "\\"):
+            parts.append(line.text if after is not None and after.sign == "\\" else f"{line.text}\n")
+    return "".join(parts)
 
 
 def format_output(text: str) -> list[ToolCallContentVariant]:
