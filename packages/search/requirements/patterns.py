@@ -27,6 +27,7 @@ from packages.search.requirements.wording import (
 )
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
+from sandbox.policy.shell.parsing.syntax import parse_word_set
 
 Checks = Iterator[tuple[Kind, str]]
 """(kind, check) of what a match requires."""
@@ -139,24 +140,7 @@ def _read_options(match: re.Match[str]) -> Checks:
 
 _TEST_FILE = compile_lazily(r"(?:^|/)(?:test_[\w.-]+|[\w.-]+[_.-](?:test|spec)s?\.\w+)$|^tests?/")
 _TESTED = rf"(?:\b[\w./-]+::\w[\w:-]*(?:\[[^\]\n]*\])?|\btest_\w+\b(?![/.])|{ITEM})"
-_PROGRAMS = frozenset(
-    (
-        "make",
-        "pytest",
-        "tox",
-        "nox",
-        "ruff",
-        "mypy",
-        "cargo",
-        "go",
-        "npm",
-        "yarn",
-        "pnpm",
-        "just",
-        "ninja",
-        "ctest",
-    )
-)
+_PROGRAMS = parse_word_set("make pytest tox nox ruff mypy cargo go npm yarn pnpm just ninja ctest")
 
 
 def _read_success(match: re.Match[str]) -> Checks:
@@ -192,8 +176,8 @@ def _read_signature(match: re.Match[str]) -> Checks:
     yield from (("signature", each) for each in names if is_name(each))
 
 
-def _compile(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.IGNORECASE)
+def _make(text: str, read: Callable[[re.Match[str]], Checks], is_order: bool = True) -> Pattern:
+    return Pattern(re.compile(text, re.IGNORECASE), read, is_order)
 
 
 _L = rf"(?P<list>{LIST})"
@@ -208,151 +192,57 @@ _T = rf"(?P<list>{_TESTED}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+){_TESTED}){{0,11}})
 _SUITE = r"(?:all|every|the whole|existing)(?:\s+(?:of the|the|existing|unit))*\s+(?:tests?|test suite|suite)"
 
 PATTERNS: tuple[Pattern, ...] = (
-    Pattern(_compile(rf"\b{NOT}\s+(?:ever\s+)?{CHANGE}\s+{ARTICLES}{_L}{_END}"), _read_unchanged, False),
-    Pattern(_compile(rf"\b(?:leave|keep)\s+{ARTICLES}{_L}\s+{UNTOUCHED}\b"), _read_unchanged),
-    Pattern(
-        _compile(
-            rf"{_L}\s+{MUST}\s+(?:not\s+(?:be\s+)?{CHANGE}|(?:stay|remain|be left|be kept)\s+{UNTOUCHED})\b"
-        ),
-        _read_unchanged,
-        False,
-    ),
-    Pattern(_compile(rf"\bonly\s+{CHANGE}\s+{ARTICLES}{_L}{_END}"), _read_only, False),
-    Pattern(_compile(rf"\b{CHANGE}\s+only\s+{ARTICLES}{_L}{_END}"), _read_only, False),
-    Pattern(
-        _compile(
-            rf"\b{CHANGE}\s+nothing\s+(?:but|except|other than|outside(?:\s+of)?)\s+{ARTICLES}{_L}{_END}"
-        ),
-        _read_only,
-        False,
-    ),
-    Pattern(
-        _compile(
-            rf"\b(?:create|add|write|generate)\s+{ARTICLES}(?:(?:called|named|at)\s+)?(?P<list>`?{PATH}`?){_END}"
-        ),
-        _read_files("file-exists"),
-    ),
-    Pattern(_compile(rf"{_L}\s+{MUST}\s+exist\b"), _read_existence, False),
-    Pattern(_compile(rf"\b(?:delete|remove|drop)\s+{ARTICLES}{_L}{_END}"), _read_files("file-gone")),
-    Pattern(
-        _compile(
-            rf"{_L}\s+{MUST}\s+(?:no longer exist|not exist(?:\s+any ?more)?|be (?:gone|deleted|removed))\b"
-        ),
-        _read_absence,
-        False,
-    ),
-    Pattern(
-        _compile(
-            rf"\bmove\s+(?:the\s+)?(?:{DEFINED}\s+(?P<word>`?[A-Za-z_]\w*`?)|(?P<name>{NAME}))"
-            rf"\s+from\s+{ARTICLES}`?{PATH}`?\s+(?:in)?to\s+{ARTICLES}(?P<place>`?{PATH}`?){_END}"
-        ),
-        _read_moved_name,
-    ),
-    Pattern(
-        _compile(rf"\bwith\s+(?:an?\s+|the\s+)?(?:new\s+)?(?:options?|flags?)\s+(?P<names>{NAMES})"),
-        _read_options,
-    ),
-    Pattern(
-        _compile(
-            rf"\b(?:rename|move)\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<old>{ITEM}|{NAME})\s+(?:to|into|as)\s+{ARTICLES}(?P<new>{ITEM}|{NAME})"
-        ),
-        _read_move,
-    ),
-    Pattern(
-        _compile(
-            rf"\b(?:change|edit|update|modify|rewrite|extend|adapt|adjust|fix|refactor)\s+{ARTICLES}{_L}{_END}"
-        ),
-        _read_files("file-changed"),
-    ),
-    Pattern(
-        _compile(
-            rf"{_L}\s+{MUST}\s+(?:also\s+)?be\s+(?:changed|updated|edited|adapted|extended|rewritten)\b"
-        ),
-        _read_files("file-changed"),
-        False,
-    ),
-    Pattern(
-        _compile(rf"\badd\s+[^.;:!?\n`]{{1,60}}?(?:`[^`\n]+`\s+)?(?:to|in|into)\s+{ARTICLES}{_L}{_END}"),
-        _read_files("file-changed"),
-    ),
-    Pattern(
-        _compile(
-            r"\b(?:add|define|implement|create|write|introduce|provide|expose)\s+(?:an?\s+|the\s+|one\s+)?(?:\w+\s+){0,2}?"
-            rf"{DEFINED}\s+(?:(?:called|named)\s+)?(?P<names>{NAMES})(?:\([^)\n]*\))?`?"
-            rf"(?:\s+(?:to|in|into)\s+{ARTICLES}(?P<place>`?{PATH}`?))?"
-        ),
-        _read_definition,
-    ),
-    Pattern(
-        _compile(
-            rf"\b(?:add|define|implement|create|write|introduce|provide|expose)\s+(?:an?\s+|the\s+)?(?P<names>{NAME})\s+{DEFINED}\b"
-            rf"(?:\s+(?:to|in|into)\s+{ARTICLES}(?P<place>`?{PATH}`?))?"
-        ),
-        _read_definition,
-    ),
-    Pattern(
-        _compile(
-            rf"\b(?:there\s+)?{MUST}\s+(?:be|have|define|contain)\s+(?:an?\s+)?{DEFINED}\s+(?:(?:called|named)\s+)?(?P<names>{NAMES})"
-            rf"(?:\s+in\s+(?P<place>`?{PATH}`?))?"
-        ),
-        _read_definition,
-        False,
-    ),
-    Pattern(
-        _compile(
-            rf"\b(?:delete|remove|drop)\s+(?:the\s+|our\s+)?(?:\w+\s+){{0,2}}?{DEFINED}\s+(?:(?:called|named)\s+)?(?P<names>{NAMES})"
-        ),
-        _read_removed_names,
-    ),
-    Pattern(_compile(rf"{_T}\s+{MUST}\s+{_SUCCEEDS}"), _read_success, False),
-    Pattern(_compile(rf"\b{_SURE}\s+(?:[\w ]{{0,30}}?\s)?{_T}\s+{_SUCCEEDS}"), _read_success, False),
-    Pattern(
-        _compile(rf"\b(?:make|get)\s+{ARTICLES}(?:(?:failing|broken|red)\s+)?(?:tests?\s+)?{_T}\s+pass\b"),
-        _read_success,
-    ),
-    Pattern(_compile(rf"^\s*{_T}\s+{_SUCCEEDS}\W*$"), _read_success, False),
-    Pattern(_compile(rf"\b{_SUITE}\s+{MUST}\s+{_SUCCEEDS}"), _read_suite, False),
-    Pattern(
-        _compile(rf"\b(?:{_SURE}|make)\s+(?:[^;\n]{{0,80}}?\s)??{_SUITE}\s+{_SUCCEEDS}"), _read_suite, False
-    ),
-    Pattern(
-        _compile(
-            rf"^(?=.*\b(?:diff|patch|chang\w+|touch\w*|edit\w*|modif\w+)\b)(?!.*\b(?:function|method|class|per|each)\b)"
-            rf".*?\b(?P<word>at most|no more than|not more than|fewer than|less than|under|below|up to|only|just)\s+"
-            rf"(?P<number>{NUMBER})\s+(?:(?:changed|new|added|other|existing)\s+)?(?P<unit>lines?|files?)\b"
-        ),
-        _read_limit,
-        False,
-    ),
-    Pattern(
-        _compile(
-            r"\b(?:(?:no|without(?:\s+any)?)\s+(?:new|additional|extra|more|further)"
-            rf"|(?:{NOT})\s+(?:add\w*|introduc\w*|install\w*)(?:\s+(?:any|new|a|more))*)"
-            r"\s+(?:third[- ]party\s+|external\s+|runtime\s+)*dependenc(?:y|ies)\b"
-        ),
-        _read_dependency,
-        False,
-    ),
-    Pattern(
-        _compile(
-            rf"\b(?:keep|preserve|retain|{NOT}\s+{CHANGE})\s+(?:the\s+)?(?:public\s+|exact\s+)?signatures?\s+of\s+"
-            rf"(?:the\s+)?(?:{DEFINED}\s+)?(?P<names>(?:{NAMES}|[a-z_]\w*(?=\W|$)))"
-        ),
-        _read_signature,
-        False,
-    ),
-    Pattern(
-        _compile(rf"(?P<names>{NAMES})\s+(?:{MUST}\s+)?keeps?\s+(?:its|their)\s+signatures?\b"),
-        _read_signature,
-        False,
-    ),
-    Pattern(
-        _compile(
-            rf"\bsignatures?\s+of\s+(?P<names>{NAMES})\s+(?:{MUST}\s+(?:not\s+(?:be\s+)?{CHANGE}|stay|remain)"
-            r"|stays|remains|does not change)\b"
-        ),
-        _read_signature,
-        False,
-    ),
-)
+    _make(rf"\b{NOT}\s+(?:ever\s+)?{CHANGE}\s+{ARTICLES}{_L}{_END}", _read_unchanged, False),
+    _make(rf"\b(?:leave|keep)\s+{ARTICLES}{_L}\s+{UNTOUCHED}\b", _read_unchanged),
+    _make(rf"{_L}\s+{MUST}\s+(?:not\s+(?:be\s+)?{CHANGE}|(?:stay|remain|be left|be kept)\s+{UNTOUCHED})\b",
+          _read_unchanged, False),
+    _make(rf"\bonly\s+{CHANGE}\s+{ARTICLES}{_L}{_END}", _read_only, False),
+    _make(rf"\b{CHANGE}\s+only\s+{ARTICLES}{_L}{_END}", _read_only, False),
+    _make(rf"\b{CHANGE}\s+nothing\s+(?:but|except|other than|outside(?:\s+of)?)\s+{ARTICLES}{_L}{_END}",
+          _read_only, False),
+    _make(rf"\b(?:create|add|write|generate)\s+{ARTICLES}(?:(?:called|named|at)\s+)?(?P<list>`?{PATH}`?){_END}",
+          _read_files("file-exists")),
+    _make(rf"{_L}\s+{MUST}\s+exist\b", _read_existence, False),
+    _make(rf"\b(?:delete|remove|drop)\s+{ARTICLES}{_L}{_END}", _read_files("file-gone")),
+    _make(rf"{_L}\s+{MUST}\s+(?:no longer exist|not exist(?:\s+any ?more)?|be (?:gone|deleted|removed))\b",
+          _read_absence, False),
+    _make(rf"\bmove\s+(?:the\s+)?(?:{DEFINED}\s+(?P<word>`?[A-Za-z_]\w*`?)|(?P<name>{NAME}))"
+          rf"\s+from\s+{ARTICLES}`?{PATH}`?\s+(?:in)?to\s+{ARTICLES}(?P<place>`?{PATH}`?){_END}", _read_moved_name),
+    _make(rf"\bwith\s+(?:an?\s+|the\s+)?(?:new\s+)?(?:options?|flags?)\s+(?P<names>{NAMES})", _read_options),
+    _make(rf"\b(?:rename|move)\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<old>{ITEM}|{NAME})\s+(?:to|into|as)\s+{ARTICLES}(?P<new>{ITEM}|{NAME})",
+          _read_move),
+    _make(rf"\b(?:change|edit|update|modify|rewrite|extend|adapt|adjust|fix|refactor)\s+{ARTICLES}{_L}{_END}",
+          _read_files("file-changed")),
+    _make(rf"{_L}\s+{MUST}\s+(?:also\s+)?be\s+(?:changed|updated|edited|adapted|extended|rewritten)\b",
+          _read_files("file-changed"), False),
+    _make(rf"\badd\s+[^.;:!?\n`]{{1,60}}?(?:`[^`\n]+`\s+)?(?:to|in|into)\s+{ARTICLES}{_L}{_END}",
+          _read_files("file-changed")),
+    _make(r"\b(?:add|define|implement|create|write|introduce|provide|expose)\s+(?:an?\s+|the\s+|one\s+)?(?:\w+\s+){0,2}?"
+          rf"{DEFINED}\s+(?:(?:called|named)\s+)?(?P<names>{NAMES})(?:\([^)\n]*\))?`?"
+          rf"(?:\s+(?:to|in|into)\s+{ARTICLES}(?P<place>`?{PATH}`?))?", _read_definition),
+    _make(rf"\b(?:add|define|implement|create|write|introduce|provide|expose)\s+(?:an?\s+|the\s+)?(?P<names>{NAME})\s+{DEFINED}\b"
+          rf"(?:\s+(?:to|in|into)\s+{ARTICLES}(?P<place>`?{PATH}`?))?", _read_definition),
+    _make(rf"\b(?:there\s+)?{MUST}\s+(?:be|have|define|contain)\s+(?:an?\s+)?{DEFINED}\s+(?:(?:called|named)\s+)?(?P<names>{NAMES})"
+          rf"(?:\s+in\s+(?P<place>`?{PATH}`?))?", _read_definition, False),
+    _make(rf"\b(?:delete|remove|drop)\s+(?:the\s+|our\s+)?(?:\w+\s+){{0,2}}?{DEFINED}\s+(?:(?:called|named)\s+)?(?P<names>{NAMES})",
+          _read_removed_names),
+    _make(rf"{_T}\s+{MUST}\s+{_SUCCEEDS}", _read_success, False),
+    _make(rf"\b{_SURE}\s+(?:[\w ]{{0,30}}?\s)?{_T}\s+{_SUCCEEDS}", _read_success, False),
+    _make(rf"\b(?:make|get)\s+{ARTICLES}(?:(?:failing|broken|red)\s+)?(?:tests?\s+)?{_T}\s+pass\b", _read_success),
+    _make(rf"^\s*{_T}\s+{_SUCCEEDS}\W*$", _read_success, False),
+    _make(rf"\b{_SUITE}\s+{MUST}\s+{_SUCCEEDS}", _read_suite, False),
+    _make(rf"\b(?:{_SURE}|make)\s+(?:[^;\n]{{0,80}}?\s)??{_SUITE}\s+{_SUCCEEDS}", _read_suite, False),
+    _make(rf"^(?=.*\b(?:diff|patch|chang\w+|touch\w*|edit\w*|modif\w+)\b)(?!.*\b(?:function|method|class|per|each)\b)"
+          rf".*?\b(?P<word>at most|no more than|not more than|fewer than|less than|under|below|up to|only|just)\s+"
+          rf"(?P<number>{NUMBER})\s+(?:(?:changed|new|added|other|existing)\s+)?(?P<unit>lines?|files?)\b",
+          _read_limit, False),
+    _make(r"\b(?:(?:no|without(?:\s+any)?)\s+(?:new|additional|extra|more|further)"
+          rf"|(?:{NOT})\s+(?:add\w*|introduc\w*|install\w*)(?:\s+(?:any|new|a|more))*)"
+          r"\s+(?:third[- ]party\s+|external\s+|runtime\s+)*dependenc(?:y|ies)\b", _read_dependency, False),
+    _make(rf"\b(?:keep|preserve|retain|{NOT}\s+{CHANGE})\s+(?:the\s+)?(?:public\s+|exact\s+)?signatures?\s+of\s+"
+          rf"(?:the\s+)?(?:{DEFINED}\s+)?(?P<names>(?:{NAMES}|[a-z_]\w*(?=\W|$)))", _read_signature, False),
+    _make(rf"(?P<names>{NAMES})\s+(?:{MUST}\s+)?keeps?\s+(?:its|their)\s+signatures?\b", _read_signature, False),
+    _make(rf"\bsignatures?\s+of\s+(?P<names>{NAMES})\s+(?:{MUST}\s+(?:not\s+(?:be\s+)?{CHANGE}|stay|remain)"
+          r"|stays|remains|does not change)\b", _read_signature, False),
+)  # fmt: skip
 """Read in this order; what two of them find in one sentence counts once."""

@@ -162,31 +162,18 @@ def parse_checklist(text: str, source: str) -> list[Requirement]:
     return found
 
 
-_STATES = (
-    (
-        compile_lazily(r"^(?P<what>.+?) (?:exists?|is there|are there)$", re.IGNORECASE),
-        r"\g<what> must exist",
-    ),
-    (
-        compile_lazily(
-            r"^(?P<what>.+?) (?:is|are|stays?|remains?) (?:un(?:changed|touched)|not (?:changed|touched)"
-            r"|as (?:it is|they are))$",
-            re.IGNORECASE,
+_STATES = tuple(
+    (compile_lazily(rf"^(?P<what>.+?) {state}$", re.IGNORECASE), order)
+    for state, order in (
+        (r"(?:exists?|is there|are there)", r"\g<what> must exist"),
+        (
+            r"(?:is|are|stays?|remains?) (?:un(?:changed|touched)|not (?:changed|touched)|as (?:it is|they are))",
+            r"do not change \g<what>",
         ),
-        r"do not change \g<what>",
-    ),
-    (
-        compile_lazily(r"^(?P<what>.+?) (?:is|are) (?:changed|updated|edited)$", re.IGNORECASE),
-        r"update \g<what>",
-    ),
-    (
-        compile_lazily(r"^(?P<what>.+?) (?:is|are) (?:gone|deleted|removed)$", re.IGNORECASE),
-        r"delete \g<what>",
-    ),
-    (
-        compile_lazily(r"^(?P<what>.+?) (?:succeeds?|pass(?:es)?|works?)$", re.IGNORECASE),
-        r"\g<what> must pass",
-    ),
+        (r"(?:is|are) (?:changed|updated|edited)", r"update \g<what>"),
+        (r"(?:is|are) (?:gone|deleted|removed)", r"delete \g<what>"),
+        (r"(?:succeeds?|pass(?:es)?|works?)", r"\g<what> must pass"),
+    )
 )
 """Items of a list that tell the state to be reached, and the same as the orders of a prompt are worded."""
 
