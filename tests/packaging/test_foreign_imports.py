@@ -15,7 +15,6 @@ OF_OURS = {
     "tools/builtin_tools.py": "a module of ours, by the table of tools",
     "tools/code/languages.py": "a grammar of the table of languages",
     "patchwright/exports.py": "a module of ours, by the table of exports",
-    "tools/lint/checks/__init__.py": "a module of ours, by the list of checks",
     "sandbox/extensions.py": "an object of ours, by the table of packages",
     "sandbox/policy/allowed_commands.py": "no module: the options of a command, whose finder has the same name",
     "tools/web/page_text.py": "a library of the table of converters",

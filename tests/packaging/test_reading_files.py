@@ -176,7 +176,7 @@ ALLOWED = {
     "tools/testing/python.py": "through Project.read_text: by the tools' place, bounded",
     "tools/testing/runners.py": "through Project.read_text: by the tools' place, bounded",
     "tools/lint/checks/linters.py": "through Change.read_text: git's objects",
-    "tools/lint/checks/syntax.py": "through Change.read_text: git's objects",
+    "tools/lint/checks/staged_checks.py": "through Change.read_text: git's objects",
     "tools/git/messages/message_summary.py": "through Change.read_text: git's objects",
     "agent/verify/changed_lines_lint.py": "through Change.read_text: git's objects",
 }

@@ -10,7 +10,7 @@ from sandbox.sanitize import quote_name
 from tools.core.action import ToolFailure
 from tools.git.broker import Broker
 from tools.git.diff_hunks import parse_file_hunks
-from tools.lint.checks.secrets import find_new_secrets
+from tools.lint.checks.staged_checks import find_new_secrets
 
 _MOST = 20
 """Locations that are reported; more add no information."""

@@ -1,9 +1,8 @@
-"""Checks of a change before a commit: each a module with a function `check`, fast, and without a model."""
+"""Checks of a change before a commit, fast, and without a model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tools.git.git_change import Change, File
@@ -12,12 +11,6 @@ from tools.lint.checks.finding import Finding
 if TYPE_CHECKING:
     from sandbox.process.command import Sandbox
     from tools.lint.linters.project_linters import ConfiguredLinter
-
-CHECKS = ("conflicts", "secrets", "syntax", "leftovers", "sizes", "weakened", "linters")
-"""Names of checks and of their modules, which are imported on use."""
-
-_SYNTAX, _LINTERS = "syntax", "linters"
-"""Checks that run programs of the project."""
 
 
 def run_checks(
@@ -29,16 +22,17 @@ def run_checks(
     """
     if not change.files:
         return []
+    from tools.lint.checks.staged_checks import CHECKS, check_syntax
+
     change.load_contents()
     found: list[Finding] = []
-    for name in CHECKS:
-        if name not in skip and name != _LINTERS:
-            more = (confined,) if name == _SYNTAX else ()
-            found += import_module(f"tools.lint.checks.{name}").check(change, *more)
-    if confined is not None and _LINTERS not in skip and (jobs := list(find_linter_jobs(change))):
-        from tools.lint.checks.linters import check
+    for name, check in CHECKS.items():
+        if name not in skip:
+            found += check_syntax(change, confined) if check is check_syntax else check(change)
+    if confined is not None and "linters" not in skip and (jobs := list(find_linter_jobs(change))):
+        from tools.lint.checks.linters import check_linters
 
-        found += check(change, confined(), jobs)
+        found += check_linters(change, confined(), jobs)
     return sorted(found, key=lambda each: (each.severity, each.path, each.line))
 
 

@@ -22,7 +22,7 @@ AT_ONCE = 4
 Job = tuple[File, ConfiguredLinter]
 
 
-def check(change: Change, sandbox: Sandbox, jobs: Sequence[Job]) -> Iterator[Finding]:
+def check_linters(change: Change, sandbox: Sandbox, jobs: Sequence[Job]) -> Iterator[Finding]:
     """Yield the linters' findings in new lines. Without a sandbox they are skipped, with a warning.
 
     jobs: from `find_linter_jobs`; not empty

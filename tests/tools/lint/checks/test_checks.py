@@ -9,7 +9,8 @@ import pytest
 from tests.support.repo import Repo
 from tools.git.git_change import read_committed_change, read_staged_change
 from tools.git.git_process import Git
-from tools.lint.checks import CHECKS, run_checks
+from tools.lint.checks import run_checks
+from tools.lint.checks.staged_checks import CHECKS
 
 KEY = "AKIA" + "QYLPMN5HHHFPZAM2"
 
