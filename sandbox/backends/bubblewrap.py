@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sandbox.backends.constraints import Constraints
 from sandbox.backends.mount_options import SEAL, Mounts, build_mount_options
@@ -25,12 +25,14 @@ from sandbox.process.resource_limits import (
     compute_resource_limits,
     compute_user_process_limit,
 )
-from sandbox.process.spawn import Launch, check_folder, find_program, supervise
+from sandbox.process.spawn import Launch, RemoteRefusedError, check_folder, find_program, supervise
 from sandbox.secrets.child_environment import build_child_environment, find_home
 from sandbox.view.user_git_settings import open_git_settings, read_git_settings
 
 if TYPE_CHECKING:
+    from sandbox.backends.audit import Audit, NoAudit
     from sandbox.network.proxy import Proxy
+    from sandbox.resident.residents import Residents
 
 NAMESPACES = (
     *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
@@ -45,6 +47,14 @@ PRIVILEGES: Mapping[str, tuple[str, ...]] = {"root": _ROOT, "user": _ORDINARY, "
 """Ways to get the rights for mounting. "root" keeps the capabilities that root needs in a workspace that
 belongs to another user (they cannot lift a read-only mount); "setuid" is for a bwrap installed setuid
 where the kernel gives ordinary users no namespaces."""
+
+_OF_SERVER = tuple(
+    option
+    for each in ("SYS_ADMIN", "NET_ADMIN", "SETPCAP", "DAC_OVERRIDE", "CHOWN", "FOWNER", "FSETID")
+    for option in ("--cap-add", f"CAP_{each}")
+)
+"""What the server of a resident place needs for mounts, namespaces and networks of its commands, and the last four for
+what they write to a layer over a cache. They keep nothing of it."""
 
 _SIGNALS_TOLD_AS_128_PLUS = frozenset(
     int(each)
@@ -74,6 +84,7 @@ class Bubblewrap:
     program, privilege: the bwrap to use and how it gets its rights, as `probe_bubblewrap` found them
     overlays: overlays work here, as `probe_overlays` found
     proxy: the only network access of commands that are not on the machine's network
+    resident: a server inside a sandbox starts commands that repeat (see sandbox/resident)
     """
 
     name = "bubblewrap"
@@ -87,6 +98,7 @@ class Bubblewrap:
         privilege: str,
         overlays: bool = False,
         proxy: Proxy | None = None,
+        resident: bool = False,
     ) -> None:
         self.root = bounds.root
         self._bounds = bounds
@@ -98,6 +110,8 @@ class Bubblewrap:
         self.overlays = overlays
         self._counts_apart = privilege == "user"
         self._sets_limits_inside = privilege == "setuid"  # a process with other user ids is not ours to limit
+
+        self._residents = _open_residents(bounds, program, privilege, self._filter, resident=resident)
 
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
         """See `Sandbox.run`."""
@@ -115,12 +129,17 @@ class Bubblewrap:
             way_out = ProxyBridge(environment=build_proxy_environment() if self._proxy else {})
             if self._proxy and shared < 0:
                 way_out = await stack.enter_async_context(open_proxy_bridge(self._proxy))
-            namespace = self._open_namespace(stack, command.limits, audit.record_state)
             writes = command.scope == "workspace"
             to_hold = [folder for folder in places.folders if writes and folder.name in HELD]
             placeholders = stack.enter_context(hold_placeholders(self.root, to_hold))
-            mounts = self._collect_mounts(command, env, places, placeholders)
+            mounts = self._collect_mounts(command, env, places)
             self._bounds.check_program(program, command, mounts.view)
+            if self._residents and not self._proxy:
+                start = _Start(command, env, cwd, placeholders, audit, on_output)
+                if (done := await self._run_resident(self._residents, start, mounts)) is not None:
+                    return done
+            namespace = self._open_namespace(stack, command.limits, audit.record_state)
+            mounts = replace(mounts, guards=(*mounts.guards, *placeholders))
             settings = _open_git_settings(stack, mounts.view.emptied)
             own_network = () if self._bounds.network or shared >= 0 else ("--unshare-net",)
             argv = (
@@ -169,19 +188,18 @@ class Bubblewrap:
             if not _read_setup_error(done).startswith(_NOT_EXECUTABLE):
                 raise _build_setup_error(done)
             done = replace(done, returncode=_EXIT_NOT_EXECUTABLE)  # a script whose interpreter is missing
-        return replace(_decode_signal_exit(done), noticed=(*done.noticed, *way_out.noticed, *audit.finish()))
+        return _add_notes(_decode_signal_exit(done), (*way_out.noticed, *audit.finish()))
 
     def _open_namespace(
         self, stack: AsyncExitStack, limits: Limits, prepare: Callable[[], None]
     ) -> Namespace:
-        set_by_us = (
-            {}
-            if self._sets_limits_inside
-            else compute_resource_limits(limits, processes=self._compute_process_limit(limits))
-        )
+        set_by_us = {} if self._sets_limits_inside else self._compute_limits(limits)
         namespace = Namespace(set_by_us, prepare, self._filter or build_empty_filter())
         stack.callback(namespace.close)
         return namespace
+
+    def _compute_limits(self, limits: Limits) -> dict[int, int]:
+        return compute_resource_limits(limits, processes=self._compute_process_limit(limits))
 
     def _build_limit_prefix(self, limits: Limits) -> tuple[str, ...]:
         if not self._sets_limits_inside:
@@ -191,12 +209,38 @@ class Bubblewrap:
     def _compute_process_limit(self, limits: Limits) -> int:
         return limits.processes if self._counts_apart else compute_user_process_limit(limits)
 
+    async def _run_resident(self, residents: Residents, start: _Start, mounts: Mounts) -> Completed | None:
+        """Run a command in a resident place; return None if it needs a sandbox of its own."""
+        settings = read_git_settings() if find_home() in mounts.view.emptied else ""
+        process = await residents.reserve(mounts, settings)
+        if process is None:
+            return None
+        from sandbox.resident.place import Request
+
+        try:
+            process.request = Request(
+                argv=start.command.argv,
+                env=start.env,
+                cwd=start.cwd,
+                limits=self._compute_limits(start.command.limits),
+                folders=start.placeholders,
+                prepare=start.audit.record_state,
+            )
+            launch = Launch(argv=(), env={}, cwd=start.cwd, gate=process, remote=process)
+            done = await supervise(
+                start.command, launch, process, spill=self._bounds.spill, on_output=start.on_output
+            )
+        except RemoteRefusedError:
+            return None
+        finally:
+            process.release()
+        return _add_notes(_decode_signal_exit(done), start.audit.finish())
+
     def _collect_mounts(
         self,
         command: Command,
         env: Mapping[str, str],
         places: ProtectedPaths,
-        placeholders: Sequence[Path],
     ) -> Mounts:
         secrets = self._bounds.collect_secret_paths()
         denied = self._bounds.list_denied_paths(command)
@@ -206,11 +250,37 @@ class Bubblewrap:
             view=self._bounds.get_view(env, secrets),
             secrets=secrets,
             denied=denied,
-            guards=(*self._bounds.list_guards(places), *placeholders),
+            guards=self._bounds.list_guards(places),
             enclosing=places.list_enclosing_folders(self.root, [*secrets, *denied]),
             sockets=self._bounds.find_served_sockets(),
             overlays=self.overlays,
         )
+
+
+_VARIABLE = "PATCHWRIGHT_RESIDENT"
+"""Wins over the setting, for tests."""
+
+
+class _Start(NamedTuple):
+    command: Command
+    env: Mapping[str, str]
+    cwd: Path
+    placeholders: Sequence[Path]
+    audit: Audit | NoAudit
+    on_output: Callable[[bytes], None] | None
+
+
+def _open_residents(
+    bounds: Constraints, program: Path, privilege: str, filter_: bytes, *, resident: bool
+) -> Residents | None:
+    resident = {"always": True, "never": False}.get(os.environ.get(_VARIABLE, ""), resident)
+    if not resident or not filter_ or privilege == "setuid":
+        return None
+    from sandbox.resident.residents import Residents
+
+    network = () if bounds.network else ("--unshare-net",)
+    front = (str(program), *PRIVILEGES[privilege], *_OF_SERVER, *NAMESPACES, *network)
+    return Residents(front, filter_=filter_, as_root=privilege == "root", separate_network=not bounds.network)
 
 
 def _open_git_settings(stack: AsyncExitStack, emptied: Sequence[Path]) -> list[int]:
@@ -280,6 +350,12 @@ def _build_setup_error(done: Completed) -> UserError:
         f"the sandbox could not be set up: {reason}",
         "Set `sandbox` to landlock or unconfined to work without bubblewrap.",
     )
+
+
+def _add_notes(done: Completed, notes: Sequence[str]) -> Completed:
+    from dataclasses import replace
+
+    return replace(done, noticed=(*done.noticed, *notes))
 
 
 def _decode_signal_exit(done: Completed) -> Completed:

@@ -52,12 +52,43 @@ class Mounts:
     overlays: bool
 
 
-def build_mount_options(mounts: Mounts) -> list[str]:
+def build_mount_options(mounts: Mounts, wishes: Mapping[Path, Kind] | None = None) -> list[str]:
     """Return the options for all mounts, outer folders first, so that the most specific request applies.
+
+    wishes: what is to be mounted, by default what `collect_wishes` returns
 
     For each mount bwrap reads the kernel's list of those before it, a third of its time: entries that make the list
     long come last.
     """
+    wishes = collect_wishes(mounts) if wishes is None else wishes
+    view, memory = mounts.view, mounts.command.limits.memory
+    size = ["--size", str(memory)] if memory else []
+    late = tuple(f"{each}/" for each in _list_long_entries(wishes, view))
+    parts: list[tuple[bool, int, list[str]]] = []
+
+    def add_part(path: Path, options: list[str]) -> None:
+        name = str(path)
+        parts.append((f"{name}/".startswith(late), name.count("/"), options))
+
+    for link, target in view.links:
+        add_part(link, ["--symlink", str(target), str(link)])
+    for path, kind in wishes.items():
+        is_private = kind == "private"
+        add_part(path, [*size, "--tmpfs", str(path)] if is_private else _format_mount(kind, path))
+    parts.sort(key=lambda part: part[:2])
+    devices = [*_DEVICES, *size, "--tmpfs", "/dev/shm"]
+    options = [option for _, _, form in parts for option in form]
+    sealed = [path for path, kind in wishes.items() if kind == "layer"]
+    sealed += [path for path, kind in wishes.items() if kind in ("masked", "denied") and path.is_dir()]
+    for path in sealed:  # after everything inside them is mounted
+        options += ["--remount-ro", str(path)]
+    if any(str(path).startswith(("/dev/", "/proc/")) for path in wishes):
+        return [*devices, *options, *_DEVICE_SEALS]
+    return [*devices, *_DEVICE_SEALS, *options]
+
+
+def collect_wishes(mounts: Mounts) -> dict[Path, Kind]:
+    """Return what is to be mounted, by path."""
     command, view = mounts.command, mounts.view
     wishes: dict[Path, Kind] = {}
 
@@ -84,30 +115,7 @@ def build_mount_options(mounts: Mounts) -> list[str]:
     allowed = {*asked_for, *(place.path for place in view.places)}
     request_mount("masked", [each for each in sockets if each not in allowed])
     request_mount("denied", _select_inside(mounts.denied, shown))
-
-    size = ["--size", str(command.limits.memory)] if command.limits.memory else []
-    late = tuple(f"{each}/" for each in _list_long_entries(wishes, view))
-    parts: list[tuple[bool, int, list[str]]] = []
-
-    def add_part(path: Path, options: list[str]) -> None:
-        name = str(path)
-        parts.append((f"{name}/".startswith(late), name.count("/"), options))
-
-    for link, target in view.links:
-        add_part(link, ["--symlink", str(target), str(link)])
-    for path, kind in wishes.items():
-        is_private = kind == "private"
-        add_part(path, [*size, "--tmpfs", str(path)] if is_private else _format_mount(kind, path))
-    parts.sort(key=lambda part: part[:2])
-    devices = [*_DEVICES, *size, "--tmpfs", "/dev/shm"]
-    options = [option for _, _, form in parts for option in form]
-    sealed = [path for path, kind in wishes.items() if kind == "layer"]
-    sealed += [path for path, kind in wishes.items() if kind in ("masked", "denied") and path.is_dir()]
-    for path in sealed:  # after everything inside them is mounted
-        options += ["--remount-ro", str(path)]
-    if any(str(path).startswith(("/dev/", "/proc/")) for path in wishes):
-        return [*devices, *options, *_DEVICE_SEALS]
-    return [*devices, *_DEVICE_SEALS, *options]
+    return wishes
 
 
 SEAL: Sequence[str] = ("--remount-ro", "/")

@@ -23,7 +23,7 @@ _PATH_ONLY = (os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC) if sys.platform == "linu
 _WITHOUT_LINKS = struct.pack("=3Q", _PATH_ONLY, 0, 0x04)
 """struct open_how with RESOLVE_NO_SYMLINKS. Older than Landlock, so it is there."""
 
-_KEPT_CAPABILITIES = (1 << 0) | (1 << 1) | (1 << 3)
+KEPT_CAPABILITIES = (1 << 0) | (1 << 1) | (1 << 3)
 """CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER: root needs them in a workspace that belongs to another user."""
 _CAPABILITIES = 64  # more than there are: dropping one that does not exist fails and does nothing
 
@@ -87,9 +87,9 @@ class Confinement:
     def _drop_capabilities(self) -> None:
         """Drop capabilities of this thread only: these calls change one thread, unlike those for user ids."""
         for number in range(_CAPABILITIES):
-            if not _KEPT_CAPABILITIES >> number & 1:
+            if not KEPT_CAPABILITIES >> number & 1:
                 self._libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
-        kept = _KEPT_CAPABILITIES
+        kept = KEPT_CAPABILITIES
         header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
         sets = (ctypes.c_uint32 * 6)(kept, kept, 0, 0, 0, 0)  # effective, permitted, inheritable; high halves
         self._require_success(self._libc.capset(header, sets), "capset")

@@ -38,6 +38,7 @@ class Launch:
         applies to itself (Landlock, seccomp) are inherited by the program
     gate: holds the program back, after `confine` until that thread is gone: the program can reach it, and with it
         our whole process
+    remote: starts the program instead; of the others only the gate is used then
     """
 
     argv: tuple[str, ...]
@@ -46,6 +47,41 @@ class Launch:
     pass_fds: tuple[int, ...] = ()
     confine: Callable[[], None] | None = None
     gate: StartGate | None = None
+    remote: RemoteLeader | None = None
+
+
+class RemoteRefusedError(Exception):
+    """A remote process was not started: nothing of it has run, and it can be started in another way."""
+
+
+class Leader(Protocol):
+    """The process of a command whose end is the command's.
+
+    returncode: None until it has ended by itself, or was reaped
+    """
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    async def wait_for_exit(self) -> None:
+        """Return when it has ended."""
+        ...
+
+    async def reap(self) -> None:
+        """Reap it after it was killed; one that the kernel does not let die is left behind."""
+        ...
+
+
+class RemoteLeader(Leader, Protocol):
+    """A leader that is started by another process than ours, one that does not survive us."""
+
+    def start(self, streams: Sequence[int]) -> None:
+        """Start it with these as its standard input, output and errors. Raises ValueError for a NUL byte,
+        RemoteRefusedError here or while it is waited for."""
+        ...
 
 
 class ProcessTree(Protocol):
@@ -72,12 +108,14 @@ async def supervise(
             spill = None
         output = Stream(spill, on_output, stack, command.whole)
         errors = output if command.stderr == "merge" else Stream(spill, on_output, stack)
-        start_watchdog()
+        if launch.remote is None:
+            start_watchdog()
         group = stack.enter_context(open_control_group(command.limits))
         process = _start_process(
             launch, command, output, errors, () if launch.gate else group.build_join_prefix()
         )
-        stack.enter_context(watch_group(process.pid))
+        if launch.remote is None:
+            stack.enter_context(watch_group(process.pid))
         ended: Literal["exited", "timeout"] = "exited"
         watch = asyncio.create_task(wait_for_overrun(command.limits, command.cwd))
         watch.add_done_callback(lambda done: None if done.cancelled() else tree.kill(process.pid))
@@ -87,14 +125,14 @@ async def supervise(
             async with asyncio.timeout(command.timeout):
                 if launch.gate is not None:
                     await launch.gate.open(process.pid, group.add_process)
-                await wait_for_exit(process.pid, process.wait)
+                await process.wait_for_exit()
         except TimeoutError:
             ended = "timeout"
         finally:
             watch.cancel()
             tree.kill(process.pid)
             try:
-                await _reap(process)
+                await process.reap()
             finally:
                 await tree.wait_until_gone()
         overrun = watch.result() if watch.done() and not watch.cancelled() else group.explain_kill()
@@ -205,7 +243,7 @@ def check_folder(command: Command, root: Path) -> Path:
 
 
 @contextmanager
-def _raise_oom_score() -> Iterator[None]:
+def raise_oom_score() -> Iterator[None]:
     """Start a process that the kernel ends before us and the user's other programs when memory runs out.
 
     Only what is inherited holds for all its processes: bwrap has forked before its own score could be written. So
@@ -234,7 +272,7 @@ _OOM_SCORE = 500
 
 def _start_process(
     launch: Launch, command: Command, output: Stream, errors: Stream, prefix: Sequence[str]
-) -> Popen[bytes]:
+) -> Leader:
     import subprocess
 
     stdin = _open_input(command.stdin)
@@ -252,8 +290,11 @@ def _start_process(
         )
 
     try:
-        with _raise_oom_score():
-            return (
+        if launch.remote is not None:
+            launch.remote.start((stdin, output.write_end, errors.write_end))
+            return launch.remote
+        with raise_oom_score():
+            return _Child(
                 _start_in_confined_thread(launch.confine, launch_process)
                 if launch.confine
                 else launch_process()
@@ -318,10 +359,26 @@ def _open_input(content: bytes | int | None) -> int:
     return descriptor
 
 
-async def _reap(process: Popen[bytes]) -> None:
-    """Reap the killed leader; one that the kernel does not let die is left behind."""
-    if process.poll() is None:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await wait_with_timeout(DEATH_SECONDS, wait_for_exit(process.pid, process.wait))
-        process.poll()
+class _Child:
+    """A leader that is our own child."""
+
+    def __init__(self, process: Popen[bytes]) -> None:
+        self._process = process
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.returncode
+
+    async def wait_for_exit(self) -> None:
+        await wait_for_exit(self.pid, self._process.wait)
+
+    async def reap(self) -> None:
+        if self._process.poll() is None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+            await wait_with_timeout(DEATH_SECONDS, self.wait_for_exit())
+            self._process.poll()
