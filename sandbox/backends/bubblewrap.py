@@ -6,8 +6,9 @@ import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from sandbox.backends.constraints import Constraints
 from sandbox.backends.mount_options import SEAL, Mounts, build_mount_options
@@ -111,7 +112,10 @@ class Bubblewrap:
         self._counts_apart = privilege == "user"
         self._sets_limits_inside = privilege == "setuid"  # a process with other user ids is not ours to limit
 
-        self._residents = _open_residents(bounds, program, privilege, self._filter, resident=resident)
+        self._resident = (
+            _choose_resident_mode(resident) if self._filter and privilege != "setuid" else "never"
+        )
+        self._has_run = False
 
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
         """See `Sandbox.run`."""
@@ -134,10 +138,9 @@ class Bubblewrap:
             placeholders = stack.enter_context(hold_placeholders(self.root, to_hold))
             mounts = self._collect_mounts(command, env, places)
             self._bounds.check_program(program, command, mounts.view)
-            if self._residents and not self._proxy:
-                start = _Start(command, env, cwd, placeholders, audit, on_output)
-                if (done := await self._run_resident(self._residents, start, mounts)) is not None:
-                    return done
+            start = _Start(command, env, cwd, placeholders, audit, on_output)
+            if (done := await self._run_resident(start, mounts)) is not None:
+                return done
             namespace = self._open_namespace(stack, command.limits, audit.record_state)
             mounts = replace(mounts, guards=(*mounts.guards, *placeholders))
             settings = _open_git_settings(stack, mounts.view.emptied)
@@ -190,6 +193,20 @@ class Bubblewrap:
             done = replace(done, returncode=_EXIT_NOT_EXECUTABLE)  # a script whose interpreter is missing
         return _add_notes(_decode_signal_exit(done), (*way_out.noticed, *audit.finish()))
 
+    @cached_property
+    def _residents(self) -> Residents:
+        """The resident places; opened by a second command, since a session with one needs none."""
+        from sandbox.resident.residents import Residents
+
+        network = () if self._bounds.network else ("--unshare-net",)
+        return Residents(
+            (*self._front[: -len(NAMESPACES)], *_OF_SERVER, *NAMESPACES, *network),
+            filter_=self._filter,
+            as_root=not self._counts_apart,
+            separate_network=not self._bounds.network,
+            starts_at_once=self._resident == "always",
+        )
+
     def _open_namespace(
         self, stack: AsyncExitStack, limits: Limits, prepare: Callable[[], None]
     ) -> Namespace:
@@ -209,10 +226,13 @@ class Bubblewrap:
     def _compute_process_limit(self, limits: Limits) -> int:
         return limits.processes if self._counts_apart else compute_user_process_limit(limits)
 
-    async def _run_resident(self, residents: Residents, start: _Start, mounts: Mounts) -> Completed | None:
+    async def _run_resident(self, start: _Start, mounts: Mounts) -> Completed | None:
         """Run a command in a resident place; return None if it needs a sandbox of its own."""
+        is_first, self._has_run = not self._has_run, True
+        if self._resident == "never" or self._proxy or (is_first and self._resident != "always"):
+            return None
         settings = read_git_settings() if find_home() in mounts.view.emptied else ""
-        process = await residents.reserve(mounts, settings)
+        process = await self._residents.reserve(mounts, settings)
         if process is None:
             return None
         from sandbox.resident.place import Request
@@ -257,8 +277,12 @@ class Bubblewrap:
         )
 
 
-_VARIABLE = "PATCHWRIGHT_RESIDENT"
-"""Wins over the setting, for tests."""
+def _choose_resident_mode(allowed: bool) -> Literal["never", "repeated", "always"]:
+    """Return which commands run in a resident place; a variable wins over the setting, for tests."""
+    value = os.environ.get("PATCHWRIGHT_RESIDENT")
+    if value in ("never", "always"):
+        return "always" if value == "always" else "never"
+    return "repeated" if allowed else "never"
 
 
 class _Start(NamedTuple):
@@ -268,19 +292,6 @@ class _Start(NamedTuple):
     placeholders: Sequence[Path]
     audit: Audit | NoAudit
     on_output: Callable[[bytes], None] | None
-
-
-def _open_residents(
-    bounds: Constraints, program: Path, privilege: str, filter_: bytes, *, resident: bool
-) -> Residents | None:
-    resident = {"always": True, "never": False}.get(os.environ.get(_VARIABLE, ""), resident)
-    if not resident or not filter_ or privilege == "setuid":
-        return None
-    from sandbox.resident.residents import Residents
-
-    network = () if bounds.network else ("--unshare-net",)
-    front = (str(program), *PRIVILEGES[privilege], *_OF_SERVER, *NAMESPACES, *network)
-    return Residents(front, filter_=filter_, as_root=privilege == "root", separate_network=not bounds.network)
 
 
 def _open_git_settings(stack: AsyncExitStack, emptied: Sequence[Path]) -> list[int]:

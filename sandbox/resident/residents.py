@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,9 +14,6 @@ from sandbox.resident.plan import build_place_plan
 
 if TYPE_CHECKING:
     import asyncio
-
-VARIABLE = "PATCHWRIGHT_RESIDENT"
-"""always: the first command waits for its place, for tests; else one starts when it is asked for the second time."""
 
 _MOST = 2
 """One for commands that write and one for those that do not: a place takes ten megabytes."""
@@ -36,10 +32,17 @@ class Residents:
     filter_: the system call filter of commands
     as_root: commands keep the capabilities that root needs in a workspace of another user
     separate_network: each command has a network of its own
+    starts_at_once: a command waits for its place; else a place is started beside the second that asks for it
     """
 
     def __init__(
-        self, front: Sequence[str], *, filter_: bytes, as_root: bool, separate_network: bool
+        self,
+        front: Sequence[str],
+        *,
+        filter_: bytes,
+        as_root: bool,
+        separate_network: bool,
+        starts_at_once: bool,
     ) -> None:
         self._start_place = partial(
             start_place,
@@ -48,7 +51,7 @@ class Residents:
             kept=KEPT_CAPABILITIES if as_root else 0,
             separate_network=separate_network,
         )
-        self._is_awaited = os.environ.get(VARIABLE) == "always"
+        self._starts_at_once = starts_at_once
         self._places: dict[Key, Place] = {}
         self._asked: list[Key] = []
         self._starting: asyncio.Task[None] | None = None
@@ -63,7 +66,7 @@ class Residents:
         wishes = collect_wishes(mounts)
         key = (tuple(wishes.items()), mounts.view.links, command.limits.memory, git_settings)
         if (place := self._find(key)) is None:
-            if not self._is_awaited:
+            if not self._starts_at_once:
                 self._start_later(key, mounts, wishes)
                 return None
             await self._start(key, mounts, wishes)

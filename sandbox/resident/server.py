@@ -41,6 +41,8 @@ SET_DUMPABLE, SET_SECCOMP, DROP_FROM_BOUND, AMBIENT, CLEAR_AMBIENT = 4, 22, 24, 
 CAPABILITY_VERSION, CAPABILITIES = 0x20080522, 64
 INTERFACE_FLAGS, UP = 0x8914, 1  # SIOCSIFFLAGS, IFF_UP
 
+SHORT_SECONDS = 0.02
+
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -70,14 +72,18 @@ class Server:
         self.kept, self.separate_network, self.idle = kept, separate_network, idle
         self.original = watch_mounts()
         self.mask = os.umask(0)
+        drop_bound(kept)
         self.own_processes = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
 
     def run(self) -> None:
         """Prepare a spare whenever the last one is taken; return when one is not."""
         while not has_changed(self.original):
+            if self.separate_network:
+                renew_network()
             taken, tell = os.pipe()
             check(libc.unshare(NEW_PROCESSES), "unshare")
-            if not os.fork():
+            spare = os.fork()
+            if not spare:
                 os.close(taken)
                 run_or_exit(self.be_first, tell)
             check(libc.setns(self.own_processes, NEW_PROCESSES), "setns")
@@ -86,20 +92,18 @@ class Server:
             os.close(taken)
             if not used:
                 break
+            wait_briefly(spare)
             reap(os.WNOHANG)
         reap(0)  # with the server, a command that still runs would end
 
     def be_first(self, tell: int) -> NoReturn:
         """Make the private mounts, start the command-to-be, and report its end."""
         os.setsid()
-        check(libc.unshare(NEW_MOUNTS | NEW_IPC | (NEW_NETWORK if self.separate_network else 0)), "unshare")
-        if self.separate_network:
-            start_loopback()
+        check(libc.unshare(NEW_MOUNTS | NEW_IPC), "unshare")
         for step in self.steps:
             take_step(*step)
         os.chdir("/")
         mounts = watch_mounts()
-        drop_bound(self.kept)
         ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0)
         leader = os.fork()
         if not leader:
@@ -136,6 +140,8 @@ class Server:
         try:
             if has_changed(self.original) or has_changed(mounts):
                 raise OSError(0, "the mounts have changed")
+            if self.separate_network:
+                renew_network()
             for folder in folders:
                 mount(folder, folder, None, BIND)
                 mount(None, folder, None, REMOUNT | BIND | READ_ONLY | NO_SUID | NO_DEVICES)
@@ -162,6 +168,15 @@ class Server:
         except OSError:
             ours.send(b"F")
             os._exit(1)
+
+
+def wait_briefly(process: int) -> None:
+    """Wait for the end of a short command: the next spare is prepared while nobody waits for anything."""
+    handle = os.pidfd_open(process)
+    ended = select.poll()
+    ended.register(handle, select.POLLIN)
+    ended.poll(SHORT_SECONDS * 1000)
+    os.close(handle)
 
 
 def reap(options: int) -> None:
@@ -209,9 +224,9 @@ def take_step(kind: str, path: bytes, *more: Any) -> None:
     elif kind == "link":
         os.symlink(more[0], path)
     elif kind == "file":
-        with open(path, "wb") as file:
+        with open(path, "xb", buffering=0) as file:
             file.write(more[0])
-        os.chmod(path, more[1])
+            os.fchmod(file.fileno(), more[1])
     elif kind == "seal":
         mount(None, path, None, REMOUNT | BIND | READ_ONLY | NO_SUID | NO_DEVICES)
     elif kind == "proc":
@@ -240,6 +255,19 @@ def watch_mounts() -> select.poll:
 def has_changed(mounts: select.poll) -> bool:
     """Return whether a mount was added or removed: the kernel removes one when its file is replaced outside."""
     return bool(mounts.poll(0))
+
+
+def renew_network() -> None:
+    """Get a new network, if anything was ever sent in this one; what was not left behind by packets ended with its
+    process. It is the server's at first, so that most commands need not wait for one.
+    """
+    with open("/proc/self/net/dev", "rb", buffering=0) as file:
+        lines = file.read(4096).splitlines()
+    loopback = lines[2].split()
+    if loopback[:1] == [b"lo:"] and len(lines) == 3 and set(loopback[1:]) == {b"0"}:
+        return
+    check(libc.unshare(NEW_NETWORK), "unshare")
+    start_loopback()
 
 
 def start_loopback() -> None:
