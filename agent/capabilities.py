@@ -70,6 +70,7 @@ class SessionEnvironment:
             hidden=home.hidden,
             network=mode is Mode.FULL,
             image=access.container_image,
+            resident=access.resident_sandbox,
             hosts=access.network if mode is Mode.WORKSPACE else (),
             visible=(*resolve_visible_paths(access.visible_paths), *copies),
         )

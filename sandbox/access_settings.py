@@ -15,6 +15,7 @@ class AccessSettings:
 
     approval: None: `auto` where the kernel confines commands, else `ask`
     sandbox: backend that confines commands; container_image: of the container, for that backend
+    resident_sandbox: bubblewrap is started once for commands that repeat, not for each
     network: hosts that sandboxed commands reach (`pypi.org`, `*.npmjs.org:443`); none when empty
     visible_paths: files and folders outside the workspace (`/data/models`, `~/tools`) that commands may read
     rules: those of the user's `permissions`, and those stored by "always"
@@ -24,6 +25,7 @@ class AccessSettings:
     approval: Approval | None = None
     sandbox: str = "auto"
     container_image: str = ""
+    resident_sandbox: bool = True
     network: list[str] = field(default_factory=list)
     visible_paths: list[str] = field(default_factory=list)
     rules: Rules = NO_RULES

@@ -62,6 +62,7 @@ KEYS: Mapping[str, str] = {
     "approval": "session.access.approval",
     "sandbox": "session.access.sandbox",
     "container_image": "session.access.container_image",
+    "resident_sandbox": "session.access.resident_sandbox",
     "max_steps": "session.limits.max_steps",
     "max_time": "session.limits.max_time",
     "max_cost": "session.limits.max_cost",

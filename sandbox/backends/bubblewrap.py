@@ -207,6 +207,11 @@ class Bubblewrap:
             starts_at_once=self._resident == "always",
         )
 
+    def close(self) -> None:
+        """End what is kept for later commands; it also ends with this object, and with our process."""
+        if "_residents" in self.__dict__:
+            self._residents.close()
+
     def _open_namespace(
         self, stack: AsyncExitStack, limits: Limits, prepare: Callable[[], None]
     ) -> Namespace:

@@ -42,6 +42,7 @@ def choose_sandbox(
     network: bool = False,
     hosts: Sequence[str] = (),
     image: str = "",
+    resident: bool = False,
     visible: Iterable[Path] = (),
 ) -> Sandbox:
     """Return the sandbox for a workspace. Raises UserError if the requested one does not work here.
@@ -53,6 +54,7 @@ def choose_sandbox(
     network: leave commands on the machine's network
     hosts: otherwise, the hosts that stay reachable (see hosts.py); only with bubblewrap
     image: the image for containers
+    resident: bubblewrap is started once for commands that repeat
     visible: files and folders outside the workspace that commands may read by the user's settings
     """
     exclude_workspace(root)
@@ -71,7 +73,7 @@ def choose_sandbox(
     shown = tuple(visible)
     bounds = Constraints(root, spill=spill, hidden=hidden, denied=denied, network=network, visible=shown)
     check_visible_paths(shown, bounds.collect_secret_paths())
-    options = _Options(bounds=bounds, cache=cache, hosts=tuple(hosts), image=image)
+    options = _Options(bounds=bounds, cache=cache, hosts=tuple(hosts), image=image, resident=resident)
     reason = ""
     for name in wanted:
         made = _MAKERS[name](options, reason)
@@ -90,6 +92,7 @@ class _Options:
     cache: Path | None
     hosts: tuple[str, ...]
     image: str
+    resident: bool
 
 
 def _create_bubblewrap(options: _Options, because: str) -> Sandbox | str:
@@ -106,6 +109,7 @@ def _create_bubblewrap(options: _Options, because: str) -> Sandbox | str:
         privilege=found.privilege,
         overlays=found.overlays,
         proxy=_create_proxy(options.hosts) if options.hosts else None,
+        resident=options.resident,
     )
 
 

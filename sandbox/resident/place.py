@@ -8,6 +8,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -20,6 +21,7 @@ from sandbox.backends.seccomp import build_empty_filter
 from sandbox.lazy_dataclass import dataclass
 from sandbox.process.spawn import (
     DEATH_SECONDS,
+    ROUND_SECONDS,
     RemoteRefusedError,
     raise_oom_score,
     wait_until_readable,
@@ -44,14 +46,14 @@ IDLE_SECONDS = 600.0
 class Place:
     """A server that runs, and takes one command at a time."""
 
-    def __init__(self, process: Popen[bytes], connection: socket.socket, plan: PlacePlan) -> None:
+    def __init__(self, server: Server, connection: socket.socket, plan: PlacePlan) -> None:
         self.is_busy = False
         self._connection = connection
         self._plan = plan
         self._owner = os.getpid()
         self._identities = list_identities(plan.sources)
         self._ready: list[Spare] = []
-        self._end = weakref.finalize(self, _end_server, process, connection, self._ready, self._owner)
+        self._end = weakref.finalize(self, _end_server, server, connection, self._ready, self._owner)
 
     def close(self) -> None:
         """End the server, with all that it started."""
@@ -151,7 +153,9 @@ class ResidentProcess:
     async def wait_for_exit(self) -> None:
         """See `Leader.wait_for_exit`. Raises RemoteRefusedError if the command was not started."""
         await wait_until_readable(self._connection.fileno())
-        word = self._connection.recv(_WORD)
+        word = b""
+        with suppress(OSError):  # killed with something unread
+            word = self._connection.recv(_WORD)
         if word == b"F":
             raise RemoteRefusedError
         if word:  # else both were killed
@@ -261,26 +265,47 @@ async def start_place(
                 pass_fds=(*namespace.descriptors, theirs.fileno(), code, content),
                 start_new_session=True,
             )
-        place = Place(process, ours, plan)
+        server = Server(process)
+        place = Place(server, ours, plan)
         undo.pop_all()
         undo.callback(place.close)
         stack.enter_context(watch_group(process.pid))  # until the server's own death depends on ours
         theirs.close()
-        await namespace.open(process.pid, lambda first: None)
+        await namespace.open(process.pid, server.note_first)
         if not await place.wait_until_ready(START_SECONDS):
             return None
         undo.pop_all()
     return place if place.is_usable() else None  # what it shows has not been replaced meanwhile
 
 
-def _end_server(process: Popen[bytes], connection: socket.socket, ready: list[Spare], owner: int) -> None:
-    """Kill the server's process namespace, and what is in it."""
+class Server:
+    """The processes of a place: bubblewrap, and the first of its process namespace, with which all others die."""
+
+    def __init__(self, process: Popen[bytes]) -> None:
+        self._process = process
+        self._first = 0
+
+    def note_first(self, process: int) -> None:
+        """Note the first process."""
+        self._first = process
+
+    def kill(self) -> None:
+        """Kill and reap both. The kernel kills the first for the death of bubblewrap, and makes it our child then,
+        if orphans are ours."""
+        self._process.kill()
+        self._process.wait()
+        deadline = time.monotonic() + DEATH_SECONDS
+        with suppress(ChildProcessError):
+            while self._first and not os.waitpid(self._first, os.WNOHANG)[0] and time.monotonic() < deadline:
+                time.sleep(ROUND_SECONDS)
+
+
+def _end_server(server: Server, connection: socket.socket, ready: list[Spare], owner: int) -> None:
     connection.close()
     while ready:
         ready.pop().close()
     if owner == os.getpid():
-        process.kill()
-        process.wait()
+        server.kill()
 
 
 def _read_spare(passed: Sequence[tuple[int, int, bytes]]) -> Spare:

@@ -137,6 +137,7 @@ class Server:
         os.write(tell, b"x")
         content, *streams = struct.unpack("4i", parts[0][2])
         argv, env, path, cwd, limits, folders = marshal.loads(read_all(content))
+        held = True
         try:
             if has_changed(self.original) or has_changed(mounts):
                 raise OSError(0, "the mounts have changed")
@@ -158,6 +159,7 @@ class Server:
                 _signal.signal(number, _signal.SIG_DFL)
             os.umask(self.mask)
             set_capabilities(self.kept)
+            held = False
             if not ours.recv(1):
                 os._exit(0)
             for number, stream in enumerate(streams):
@@ -166,6 +168,8 @@ class Server:
             libc.execvpe(argv[0], words, variables)
             raise OSError(ctypes.get_errno(), "exec")
         except OSError:
+            if held:  # what is not read before the end would make the answer an error
+                ours.recv(1)
             ours.send(b"F")
             os._exit(1)
 
