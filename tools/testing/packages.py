@@ -124,7 +124,9 @@ def _list_named_folders(project: Project, command: str) -> list[str]:
         return []
     text = next(filter(None, map(project.read_text, ("GNUmakefile", "makefile", "Makefile"))), "")
     recipe = re.search(rf"^{re.escape(target['target'])}:[ \t]*(?:#.*)?\n((?:\t.*\n?)+)", text, re.M)
-    lines = recipe[1].splitlines() if recipe else []
+    if recipe is None:
+        return []
+    lines = recipe[1].splitlines()
     if (
         not lines
         or not all(_RUNS_TESTS.search(line) for line in lines)
