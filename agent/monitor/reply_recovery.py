@@ -34,11 +34,13 @@ class ReplyRecovery(Monitor):
         self._same = 0
         self._last: tuple[object, ...] = ()
         self._compacted = False
+        self._went_on = False
         self._answer = UnfinishedAnswer()
 
     def handle_event(self, event: Event) -> None:
         if isinstance(event, Prompt):
             self._answer.discard()
+            self._went_on = False
 
     def before_step(self, turn: Turn) -> GoOn:
         self._compacted = False
@@ -129,6 +131,13 @@ class ReplyRecovery(Monitor):
             return self._count_silent_reply(
                 "the reply reached the output limit",
                 "Your reply reached its output limit before it was finished. Go on from there, in smaller parts.",
+            )
+        if reply.stop == "other" and reply.text.strip() and not self._went_on:
+            # Paused, cancelled, or an end that nobody knows: once, since a server may end every reply so.
+            self._went_on = True
+            return TellModel(
+                note="the reply stopped before its end; going on",
+                text="Your reply stopped before its end. Go on from there; if it is complete, say so in a word.",
             )
         if not reply.text.strip():
             return self._count_silent_reply(

@@ -38,6 +38,10 @@ _STOPS: Mapping[str, Stop] = {
     "stop": "end",
     "eos": "end",
     "end_turn": "end",
+    **dict.fromkeys(
+        ("eos_token", "stop_token", "stop_sequence", "complete", "completed", "done", "end", "finished"),
+        "end",
+    ),
     "tool_calls": "actions",
     "function_call": "actions",
     "length": "length",
@@ -218,6 +222,7 @@ class ChatAssembler(Assembler):
         return Usage(
             input=parse_token_count(told.get("prompt_tokens")),
             cached=parse_token_count(cached),
+            written=parse_token_count(prompt.get("cache_write_tokens")),
             output=parse_token_count(told.get("completion_tokens")),
             reasoning=parse_token_count(completion.get("reasoning_tokens")),
             cost=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,

@@ -127,11 +127,15 @@ class ResponsesWire:
         details = piece.get("error")
         if kind == "response.failed":
             details = (piece.get("response") or {}).get("error") or {"message": "the response failed"}
+            if _is_policy(details):  # no error of the request: a refusal
+                return None
         elif kind == "error":
             details = details or piece
         if not isinstance(details, Mapping):
             return None
-        return _STATUS.get(str(details.get("code") or details.get("type")), 500), details
+        code = details.get("code") or details.get("type")
+        unknown = 400 if kind == "response.failed" and isinstance(code, str) and code not in _PASSING else 500
+        return _STATUS.get(str(code), unknown), details
 
     def adapt_to_refusal(self, said: str) -> bool:
         """See `Wire.adapt_to_refusal`."""
@@ -160,6 +164,25 @@ _STATUS: Mapping[str, int] = {
     "insufficient_quota": 401,
 }
 """HTTP status for each error code in a stream."""
+
+_PASSING = frozenset(
+    {
+        "server_error",
+        "vector_store_timeout",
+        "internal_error",
+        "internal_server_error",
+        "overloaded",
+        "timeout",
+    }
+    | {"overloaded_error", "api_error", "service_unavailable", "error", "engine_overloaded"}
+)
+"""Codes of failed responses for which another try may do; every other one is about the request."""
+
+
+def _is_policy(details: object) -> bool:
+    """Return whether the error of a failed response says that a policy of the provider forbids the answer."""
+    code = str(details.get("code") or "") if isinstance(details, Mapping) else ""
+    return "policy" in code or code in ("content_filter", "safety")
 
 
 def build_message_items(message: Message, kept: Sequence[Kept]) -> Iterator[Json]:
@@ -235,6 +258,11 @@ class ResponsesAssembler(Assembler):
             self._is_item_shown = False
         elif kind in ("response.completed", "response.incomplete", "response.done"):
             yield from self._finish_response(piece.get("response") or {})
+        elif kind == "response.failed":  # by a policy: other failures are errors
+            failed = piece.get("response") or {}
+            self._refused = self.finished = True
+            self._usage = failed.get("usage") or {}
+            yield from self._emit_text(str(failed["error"].get("message") or failed["error"].get("code")))
         elif piece.get("object") == "response":  # the whole response, from a server that does not stream
             yield from self._finish_response(piece)
 
@@ -301,10 +329,11 @@ class ResponsesAssembler(Assembler):
     def usage(self) -> Usage:
         """See `Assembler.usage`."""
         told = self._usage
-        cost = told.get("cost")
+        cost, details = told.get("cost"), told.get("input_tokens_details") or {}
         return Usage(
             input=parse_token_count(told.get("input_tokens")),
-            cached=parse_token_count((told.get("input_tokens_details") or {}).get("cached_tokens")),
+            cached=parse_token_count(details.get("cached_tokens")),
+            written=parse_token_count(details.get("cache_write_tokens")),
             output=parse_token_count(told.get("output_tokens")),
             reasoning=parse_token_count((told.get("output_tokens_details") or {}).get("reasoning_tokens")),
             cost=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
@@ -326,10 +355,13 @@ class ResponsesAssembler(Assembler):
             for item in self._items:
                 yield from self._show_content(item)
         why = (response.get("incomplete_details") or {}).get("reason")
-        if response.get("status") == "incomplete":
-            self._stop = "refusal" if why == "content_filter" else "length"
-        else:
-            self._stop = "end"
+        match response.get("status") or "completed":
+            case "completed":
+                self._stop = "end"
+            case "incomplete":
+                self._stop = "refusal" if why == "content_filter" else "length"
+            case _:  # cancelled, or still in progress: not the end of an answer
+                self._stop = "other"
 
     def _add_arguments(self, place: object, text: str) -> None:
         """Add a part of a call's arguments: its end may be the stream's."""

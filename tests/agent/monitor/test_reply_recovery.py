@@ -63,6 +63,15 @@ def test_an_answer_that_reached_its_limit_is_gone_on_with(tmp_path: Path) -> Non
     assert "output limit" in told(it)[0]
 
 
+def test_an_answer_that_stopped_before_its_end_is_gone_on_with_once(tmp_path: Path) -> None:
+    it = bench(
+        tmp_path, [{"text": "first half", "stop": "other"}, {"text": "second half", "stop": "other"}], []
+    )
+    end = it.turn("go")
+    assert (end.summary, end.outcome) == ("first half second half", "done")
+    assert signals(it) == ["the reply stopped before its end; going on"]
+
+
 def test_an_answer_that_never_gets_finished_is_not_done_and_all_of_it_is_kept(tmp_path: Path) -> None:
     turns = [{"text": f"part {number}.\n", "stop": "length"} for number in (1, 2, 3)]
     end = bench(tmp_path, turns, []).turn("go")

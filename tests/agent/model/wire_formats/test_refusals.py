@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from agent.model.protocol import AssistantMessage, Request, ToolMessage
 from agent.model.wire_formats.chat_completions import ChatDialect, ChatWire
+from sandbox.errors import UserError
 from tests.support.asking import ask, user
 from tests.support.bench import bench
 from tests.support.formats import model
@@ -80,3 +82,70 @@ def test_a_filtered_reply_is_told_as_one(reason: str, text: str, tmp_path: Path)
     assert (end.outcome, end.exit_code) == ("not-achieved", 13)
     assert end.summary.startswith(text or "(")
     assert "the provider's filter stopped it" in end.summary
+
+
+def fail(code: object) -> bytes:
+    """Return the events of a response that failed."""
+    error = {"code": code, "message": "Blocked here."}
+    return format_events(
+        {"type": "response.failed", "response": {"status": "failed", "error": error, "output": []}}
+    )
+
+
+@pytest.mark.parametrize("code", ["bio_policy", "image_content_policy_violation", "content_filter"])
+def test_a_response_that_a_policy_forbids_is_a_refusal_and_asked_for_once(code: str) -> None:
+    with RawEndpoint(answer_in_turn(fail(code))) as server:
+        reply = ask(model("responses", server), [user("go")])
+        assert (reply.stop, reply.text, len(server.requests)) == ("refusal", "Blocked here.", 1)
+
+
+@pytest.mark.parametrize(
+    ("code", "requests"), [("invalid_image", 1), ("a_new_code", 1), ("server_error", 2), (None, 2)]
+)
+def test_only_passing_failures_of_a_response_are_tried_again(code: object, requests: int) -> None:
+    done = format_events({"type": "response.completed", "response": {"status": "completed", "output": []}})
+    with RawEndpoint(answer_in_turn(fail(code), done)) as server:
+        with suppress(UserError):
+            ask(model("responses", server), [user("go")])
+        assert len(server.requests) == requests
+
+
+def response(status: object, **usage: object) -> bytes:
+    item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Part"}]}
+    whole = {"status": status, "output": [item], "usage": usage}
+    return format_events({"type": "response.completed", "response": whole})
+
+
+def completion(reason: str) -> bytes:
+    return format_events({"choices": [{"delta": {"content": "Part"}, "finish_reason": reason}]})
+
+
+@pytest.mark.parametrize(
+    ("kind", "events", "stop"),
+    [
+        ("responses", response("completed"), "end"),
+        ("responses", response(None), "end"),
+        ("responses", response("cancelled"), "other"),
+        ("responses", response("in_progress"), "other"),
+        ("chat", completion("COMPLETE"), "end"),
+        ("chat", completion("error"), "other"),
+        ("chat", completion("TOO_MANY_TOOL_CALLS"), "other"),
+    ],
+)  # fmt: skip
+def test_only_a_known_end_is_an_end(kind: str, events: bytes, stop: str) -> None:
+    with RawEndpoint(answer_in_turn(events)) as server:
+        assert ask(model(kind, server), [user("go")]).stop == stop
+
+
+def test_tokens_that_were_written_to_the_cache_are_read() -> None:
+    events = response(
+        "completed", input_tokens=1000, input_tokens_details={"cached_tokens": 40, "cache_write_tokens": 900}
+    )
+    details = {"cached_tokens": 40, "cache_write_tokens": 900}
+    chat = format_events(
+        DONE, {"choices": [], "usage": {"prompt_tokens": 1000, "prompt_tokens_details": details}}
+    )
+    for kind, sent in (("responses", events), ("chat", chat)):
+        with RawEndpoint(answer_in_turn(sent)) as server:
+            usage = ask(model(kind, server), [user("go")]).usage
+        assert (usage.input, usage.cached, usage.written) == (1000, 40, 900), kind
