@@ -28,7 +28,9 @@ else:
 
 _original: Any = dataclasses.dataclass
 _MISSING: Any = dataclasses.MISSING
+_FIELD: Any = dataclasses._FIELD  # type: ignore[attr-defined]
 _SPECIFICATION = "__lazy_fields__"
+_FROZEN = "__lazy_frozen__"
 _KNOWN_OPTIONS = {"frozen", "slots", "kw_only", "eq", "repr", "weakref_slot"}
 _NOT_FIELDS = ("ClassVar", "typing.ClassVar", "Final[ClassVar")
 _LEFT_TO_ORIGINAL = ("InitVar", "dataclasses.InitVar", "KW_ONLY", "dataclasses.KW_ONLY")
@@ -94,6 +96,7 @@ def _decorate(cls: Any, options: dict[str, Any]) -> Any:
         _replace_field_objects(cls, declared)
     _add_methods(cls, declared, options)
     setattr(cls, _SPECIFICATION, declared)
+    setattr(cls, _FROZEN, options.get("frozen", False))
     cls.__dataclass_fields__ = _LazyFields()
     cls.__dataclass_params__ = _LazyParameters(frozen=options.get("frozen", False))
     return cls
@@ -154,31 +157,71 @@ def _replace_field_objects(cls: type, declared: dict[str, _Declaration]) -> None
 
 
 def _add_methods(cls: Any, declared: dict[str, _Declaration], options: dict[str, Any]) -> None:
+    """Add what stands for each method until its first call."""
     own = cls.__dict__
     frozen, has_eq = options.get("frozen", False), options.get("eq", True)
-    compared = _build_getter([each.name for each in declared.values() if each.in_eq])
-    methods: dict[str, Any] = {"__init__": _build_lazy_init(cls, declared, frozen=frozen)}
+    methods: dict[str, Any] = {"__init__": _late_init}
     if options.get("repr", True):
-        methods["__repr__"] = _build_repr([each.name for each in declared.values() if each.in_repr])
+        methods["__repr__"] = _late_repr
     methods["__match_args__"] = tuple(
-        each.name for each in declared.values() if each.in_init and not each.kw_only
+        [each.name for each in declared.values() if each.in_init and not each.kw_only]
     )
     methods["__replace__"] = dataclasses.replace
     # A class that defines __eq__ alone has __hash__ = None, which is not a hash of its own.
     has_hash = "__hash__" in own and not (own["__hash__"] is None and "__eq__" in own)
     if has_eq:
-        methods["__eq__"] = _build_eq(compared)
+        methods["__eq__"] = _late_eq
     if frozen:
-        methods |= _build_frozen_methods(cls, declared)
+        methods["__setattr__"], methods["__delattr__"] = _late_setattr, _late_delattr
         if options.get("slots"):
-            methods |= _build_state_methods(tuple(declared))
+            methods["__getstate__"], methods["__setstate__"] = _late_getstate, _late_setstate
     for name, method in methods.items():
         if name not in own:
-            if callable(method) and name != "__replace__":
-                method.__qualname__ = f"{cls.__qualname__}.{name}"
             setattr(cls, name, method)
     if has_eq and not has_hash:
-        cls.__hash__ = _build_hash(compared) if frozen else None
+        cls.__hash__ = _late_hash if frozen else None
+
+
+def _late_init(self: Any, *arguments: Any, **options: Any) -> None:
+    _install(self, "__init__")(self, *arguments, **options)
+
+
+def _late_repr(self: Any) -> Any:
+    return _install(self, "__repr__")(self)
+
+
+def _late_eq(self: Any, other: Any) -> Any:
+    return _install(self, "__eq__")(self, other)
+
+
+def _late_hash(self: Any) -> Any:
+    return _install(self, "__hash__")(self)
+
+
+def _late_setattr(self: Any, name: str, value: object) -> None:
+    _install(self, "__setattr__")(self, name, value)
+
+
+def _late_delattr(self: Any, name: str) -> None:
+    _install(self, "__delattr__")(self, name)
+
+
+def _late_getstate(self: Any) -> Any:
+    return _install(self, "__getstate__")(self)
+
+
+def _late_setstate(self: Any, state: list[Any]) -> None:
+    _install(self, "__setstate__")(self, state)
+
+
+def _install(instance: object, name: str) -> Callable[..., Any]:
+    """Make a method of the class that an instance has it from, in place of what stood for it; return it."""
+    late = _LATE[name]
+    cls = next(each for each in type(instance).__mro__ if each.__dict__.get(name) is late)
+    method = _BUILDERS[name](cls, cls.__dict__[_SPECIFICATION])
+    method.__qualname__ = f"{cls.__qualname__}.{name}"
+    type.__setattr__(cls, name, method)
+    return method
 
 
 def _build_getter(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
@@ -188,22 +231,32 @@ def _build_getter(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
     return getter if len(names) > 1 else lambda instance: (getter(instance),)
 
 
-def _build_eq(compared: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any, Any], bool]:
+def _get_compared(declared: dict[str, _Declaration]) -> Callable[[Any], tuple[Any, ...]]:
+    return _build_getter([each.name for each in declared.values() if each.in_eq])
+
+
+def _build_eq(cls: type, declared: dict[str, _Declaration]) -> Callable[[Any, Any], bool]:
+    compared = _get_compared(declared)
+
     def __eq__(self: Any, other: Any) -> bool:
         return compared(self) == compared(other) if other.__class__ is self.__class__ else NotImplemented
 
     return __eq__
 
 
-def _build_hash(compared: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any], int]:
+def _build_hash(cls: type, declared: dict[str, _Declaration]) -> Callable[[Any], int]:
+    compared = _get_compared(declared)
+
     def __hash__(self: Any) -> int:
         return hash(compared(self))
 
     return __hash__
 
 
-def _build_repr(names: list[str]) -> Callable[[Any], str]:
+def _build_repr(cls: type, declared: dict[str, _Declaration]) -> Callable[[Any], str]:
     from reprlib import recursive_repr
+
+    names = [each.name for each in declared.values() if each.in_repr]
 
     @recursive_repr()
     def __repr__(self: Any) -> str:
@@ -213,45 +266,47 @@ def _build_repr(names: list[str]) -> Callable[[Any], str]:
     return __repr__
 
 
-def _build_frozen_methods(cls: Any, declared: dict[str, _Declaration]) -> dict[str, Any]:
+def _build_setattr(cls: Any, declared: dict[str, _Declaration]) -> Callable[[Any, str, object], None]:
     def __setattr__(self: Any, name: str, value: object) -> None:
         if type(self) is cls or name in declared:
             raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
         super(cls, self).__setattr__(name, value)
 
+    return __setattr__
+
+
+def _build_delattr(cls: Any, declared: dict[str, _Declaration]) -> Callable[[Any, str], None]:
     def __delattr__(self: Any, name: str) -> None:
         if type(self) is cls or name in declared:
             raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
         super(cls, self).__delattr__(name)
 
-    return {"__setattr__": __setattr__, "__delattr__": __delattr__}
+    return __delattr__
 
 
-def _build_state_methods(names: tuple[str, ...]) -> dict[str, Any]:
+def _build_getstate(cls: type, declared: dict[str, _Declaration]) -> Callable[[Any], list[Any]]:
     """What copies and pickles call, since a frozen instance does not take its slots by assignment."""
+    names = tuple(declared)
 
     def __getstate__(self: Any) -> list[Any]:
         return [getattr(self, name) for name in names]
+
+    return __getstate__
+
+
+def _build_setstate(cls: type, declared: dict[str, _Declaration]) -> Callable[[Any, list[Any]], None]:
+    names = tuple(declared)
 
     def __setstate__(self: Any, state: list[Any]) -> None:
         for name, value in zip(names, state, strict=True):
             object.__setattr__(self, name, value)
 
-    return {"__getstate__": __getstate__, "__setstate__": __setstate__}
+    return __setstate__
 
 
-def _build_lazy_init(cls: type, declared: dict[str, _Declaration], *, frozen: bool) -> Callable[..., None]:
-    def __init__(self: Any, *arguments: Any, **options: Any) -> None:
-        compiled = _compile_init(cls, declared, frozen=frozen)
-        if cls.__dict__.get("__init__") is __init__:
-            type.__setattr__(cls, "__init__", compiled)
-        compiled(self, *arguments, **options)
-
-    return __init__
-
-
-def _compile_init(cls: type, declared: dict[str, _Declaration], *, frozen: bool) -> Callable[..., None]:
+def _compile_init(cls: type, declared: dict[str, _Declaration]) -> Callable[..., None]:
     """Compile the initializer: keyword-only parameters last, factories called where no value was passed."""
+    frozen = cls.__dict__[_FROZEN]
     space: dict[str, Any] = {"_missing": _MISSING, "_set": object.__setattr__}
     parameters: dict[bool, list[str]] = {False: [], True: []}
     body: list[str] = []
@@ -279,25 +334,44 @@ def _compile_init(cls: type, declared: dict[str, _Declaration], *, frozen: bool)
     source = f"def __init__({','.join(listed)}):\n " + ("\n ".join(body) or "pass")
     exec(source, space)  # of names that the class declares, as the standard library does
     made_init: Callable[..., None] = space["__init__"]
-    made_init.__qualname__ = f"{cls.__qualname__}.__init__"
     made_init.__module__ = cls.__module__
     return made_init
 
 
+_BUILDERS: dict[str, Callable[[Any, dict[str, _Declaration]], Callable[..., Any]]] = {
+    "__init__": _compile_init,
+    "__repr__": _build_repr,
+    "__eq__": _build_eq,
+    "__hash__": _build_hash,
+    "__setattr__": _build_setattr,
+    "__delattr__": _build_delattr,
+    "__getstate__": _build_getstate,
+    "__setstate__": _build_setstate,
+}
+
+_LATE: dict[str, Callable[..., Any]] = {
+    "__init__": _late_init,
+    "__repr__": _late_repr,
+    "__eq__": _late_eq,
+    "__hash__": _late_hash,
+    "__setattr__": _late_setattr,
+    "__delattr__": _late_delattr,
+    "__getstate__": _late_getstate,
+    "__setstate__": _late_setstate,
+}
+
+
 class _LazyFields:
-    """`__dataclass_fields__`, made at its first use by the standard library from the same declarations."""
+    """`__dataclass_fields__`, made at its first use."""
 
     def __get__(self, instance: object, owner: type) -> dict[str, dataclasses.Field[Any]]:
         holder = next(each for each in owner.__mro__ if each.__dict__.get("__dataclass_fields__") is self)
         declared: dict[str, _Declaration] = holder.__dict__[_SPECIFICATION]
-        content = {name: each.build_field() for name, each in declared.items()}
-        annotations = {name: each.annotation for name, each in declared.items()}
-        twin = type(
-            holder.__name__, (),
-            {**content, "__annotations__": annotations, "__doc__": "", "__module__": holder.__module__},
-        )  # fmt: skip
-        made = _original(init=False, repr=False, eq=False, match_args=False)(twin)
-        fields: dict[str, dataclasses.Field[Any]] = made.__dataclass_fields__
+        fields: dict[str, dataclasses.Field[Any]] = {}
+        for name, each in declared.items():
+            made = fields[name] = each.build_field()
+            made.name, made.type, made.kw_only = name, each.annotation, bool(each.kw_only)
+            made._field_type = _FIELD
         type.__setattr__(holder, "__dataclass_fields__", fields)
         return fields
 

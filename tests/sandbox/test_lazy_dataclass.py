@@ -224,7 +224,7 @@ def test_a_required_field_behind_a_default_is_refused() -> None:
 def test_declaring_a_class_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[object] = []
     real = lazy_dataclass._compile_init
-    monkeypatch.setattr(lazy_dataclass, "_compile_init", lambda *a, **k: compiled.append(a) or real(*a, **k))
+    monkeypatch.setitem(lazy_dataclass._BUILDERS, "__init__", lambda *a: compiled.append(a) or real(*a))
     [point, *_] = declare(lazy_dataclass.dataclass, {"frozen": True, "slots": True, "kw_only": True})
     assert not compiled
     point(x=1)
