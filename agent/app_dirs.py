@@ -16,6 +16,9 @@ SETTINGS_FILE = "settings.toml"
 """Name of the user's settings file in the configuration folder."""
 
 
+PLUGINS = "plugins"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
     """Patchwright's folders; created with mode 0700 on the first write.
@@ -92,6 +95,11 @@ class Home:
     def lasting_data(self) -> Path:
         """Folder of what the user installed and signed in to."""
         return self.user_data or self.data
+
+    @property
+    def plugins(self) -> Path:
+        """Folder of the plugins that the user added, which commands cannot see."""
+        return self.lasting_data / PLUGINS
 
     @property
     def lasting_cache(self) -> Path:

@@ -15,20 +15,15 @@ from agent.budget.budget_text import parse_budget
 from agent.budget.limits import build_limits
 from agent.budget.purse import Purse
 from agent.capabilities import Capabilities, SessionEnvironment, check_writable
-from agent.context.restore.projection_checkpoint import CleanPoint, read_checkpoint
 from agent.events import Event, SessionStart, Signal
-from agent.extension.hooks.hook_files import has_hook_files
-from agent.extension.plugins.plugin_store import has_plugins
-from agent.extension.skills.skill_folders import has_skills
+from agent.extension.extension_files import has_hook_files, has_plugins, has_skills
 from agent.model.protocol import Model
 from agent.model_selection import ModelSelection
 from agent.session.log import Session
 from agent.session.model_notices import make_notice_callback
-from agent.session.session_starter import check_own_files
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.turn.action_format import Modes, resolve_action_mode
-from agent.turn.resume import find_last_untracked_place, restore_changes
 from agent.turn.runtime import Runtime
 from agent.workspace_root import find_workspace_root
 from sandbox.errors import Fault, UserError
@@ -91,6 +86,8 @@ def _open_session(request: SessionRequest, sessions: Path, root: Path) -> Sessio
     if not request.session:
         return Session.create(sessions)
     if not request.parent:
+        from agent.session.session_starter import check_own_files
+
         with suppress(FileNotFoundError):  # `open` says so
             check_own_files(sessions / request.session, root)
     return Session.open(sessions / request.session, request.proceed)
@@ -111,8 +108,9 @@ def _build_runtime(
     skills = _load_skills(place, request, reach.toolbox)
     snapshots = reach.snapshots
     recovered, ended = _recover_interrupted_edits(workspace)
-    _restore_changes(session, workspace, snapshots, ended)
-    if not _has_system_prompt(session):
+    if request.session:
+        _restore_changes(session, workspace, snapshots, ended)
+    if not request.session or not _has_system_prompt(session):
         for event in _create_session_start(place, request, session, workspace, reach.toolbox):
             session.append(event)
     if recovered:
@@ -217,9 +215,9 @@ def _load_skills(
     """Load the skills, and offer their tool; None where there are none."""
     if not has_skills(place.home, place.root):
         return None
+    from agent.extension.extension_files import make_copies_folder
     from agent.extension.skills.session_skills import SessionSkills, make_skill_tool
     from agent.extension.skills.skill_catalog import take_skills
-    from agent.extension.skills.skill_folders import make_copies_folder
 
     copies = make_copies_folder(place.home, place.folder.name)
     skills = SessionSkills(take_skills(place.home, place.root), place.root, copies)
@@ -255,6 +253,9 @@ def _restore_changes(
     session: Session, workspace: Workspace, snapshots: Snapshots | None, ended: Collection[str]
 ) -> None:
     """Restore the record of the session's uncommitted changes, from the last event at which there were none."""
+    from agent.context.restore.projection_checkpoint import CleanPoint, read_checkpoint
+    from agent.turn.resume import find_last_untracked_place, restore_changes
+
     known = read_checkpoint(session.folder, session.replayed)
     clean = known.clean if known and known.clean else CleanPoint(at=0, tree="")
     deeds = session.replayed.select_file_events(

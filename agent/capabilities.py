@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.extension.skills.skill_folders import make_copies_folder
+from agent.extension.extension_files import make_copies_folder
 from agent.model.protocol import ToolSpec
 from agent.turn.action_format import resolve_action_mode
+from sandbox.deferred import defer
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
@@ -52,16 +54,18 @@ class SessionEnvironment:
 
     def build_capabilities(self, mode: Mode) -> Capabilities:
         """Build the capabilities of a mode. Raises UserError if the sandbox or writing does not work."""
-        from sandbox.backends.deny_read import apply_read_denials
         from sandbox.backends.selection import choose_sandbox
-        from sandbox.guards.workspace_inventory import open_inventory
-        from sandbox.snapshots.workspace_snapshots import Snapshots
-        from sandbox.view.visible_paths import resolve_visible_paths
+        from sandbox.guards import ALLOWED_REPOSITORIES
 
         access, home, root = self.settings.access, self.home, self.root
+        visible: tuple[Path, ...] = ()
+        if access.visible_paths:
+            from sandbox.view.visible_paths import resolve_visible_paths
+
+            visible = resolve_visible_paths(access.visible_paths)
         copies = filter(None, [make_copies_folder(home, self.folder.name)])
         check_writable(root, mode)
-        open_inventory(root.resolve()).allows_repository = access.rules.allows_repository
+        ALLOWED_REPOSITORIES[root.resolve()] = access.rules.allows_repository
         sandbox = choose_sandbox(
             root,
             access.sandbox,
@@ -72,10 +76,13 @@ class SessionEnvironment:
             image=access.container_image,
             resident=access.resident_sandbox,
             hosts=access.network if mode is Mode.WORKSPACE else (),
-            visible=(*resolve_visible_paths(access.visible_paths), *copies),
+            visible=(*visible, *copies),
         )
         writes = mode is not Mode.READ_ONLY
-        sandbox = apply_read_denials(sandbox, root, access.rules)
+        if access.rules.read_denials:
+            from sandbox.backends.deny_read import apply_read_denials
+
+            sandbox = apply_read_denials(sandbox, root, access.rules)
         if self.settings.rules and writes:
             from agent.rules.closed_paths import list_protected_globs
             from sandbox.backends.deny_write import apply_write_denials
@@ -84,7 +91,7 @@ class SessionEnvironment:
         return Capabilities(
             sandbox=sandbox,
             toolbox=self._build_toolbox(mode, in_container=sandbox.name == "container"),
-            snapshots=Snapshots(root, home.get_project_folder(root) / "snapshots") if writes else None,
+            snapshots=defer(partial(_open_snapshots, root, home)) if writes else None,
         )
 
     def _build_toolbox(self, mode: Mode, *, in_container: bool) -> Toolbox:
@@ -125,6 +132,12 @@ class SessionEnvironment:
         offered = mode is not Mode.READ_ONLY and web.offers_fetch(access.rules, access.network)
         withheld = set() if offered else {"web_fetch"}
         return withheld if web.search and mode is not Mode.READ_ONLY else withheld | {"web_search"}
+
+
+def _open_snapshots(root: Path, home: Home) -> Snapshots:
+    from sandbox.snapshots.workspace_snapshots import Snapshots
+
+    return Snapshots(root, home.get_project_folder(root) / "snapshots")
 
 
 def check_writable(root: Path, mode: Mode) -> None:

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 from agent.app_dirs import SETTINGS_FILE
 from agent.model.model_settings import CatalogSettings
 from agent.model.protocol import UNPAID, Model
-from agent.model.routing.roles import Role, Roles
 from agent.session_settings import SessionSettings
-from agent.turn.side_calls import SideCalls
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from agent.model.effort import Effort
     from agent.model.model_factory import ModelConfig
+    from agent.model.model_settings import Effort
     from agent.model.providers.model_catalog import Listing
+    from agent.model.routing.roles import Role
+    from agent.turn.side_calls import SideCalls
 
 Notice = Callable[[str], None]
 
@@ -112,6 +112,11 @@ class ModelSelection:
     def build_role_makers(self, tell: Notice = _ignore_notice) -> Mapping[Role, Callable[[], Model]]:
         """Return factories of the models that the settings name for other roles, or give an effort of their own."""
         models = self.settings.models
+        efforts = (models.fast_effort, models.plan_effort, models.judge_effort)
+        if not any((models.fast, models.plan, models.judge, *efforts)):
+            return {}
+        from agent.model.routing.roles import Role
+
         named: Mapping[Role, tuple[str, Effort]] = {
             Role.FAST: (models.fast, models.fast_effort),
             Role.PLAN: (models.plan, models.plan_effort),
@@ -127,6 +132,9 @@ class ModelSelection:
     def create_side_calls(self, tell: Notice = _ignore_notice) -> SideCalls:
         """Create side calls to the roles' models for commands without a session; the caller closes `roles` and
         the main model."""
+        from agent.model.routing.roles import Roles
+        from agent.turn.side_calls import SideCalls
+
         made: list[Model] = []
 
         def get_main_model() -> Model:

@@ -28,9 +28,9 @@ from agent.assemble import assemble_runtime
 from agent.events import ObservationEvent
 from agent.session.log import read_events
 from agent.session_request import SessionRequest
-from agent.session_settings import SessionSettings
-from agent.team.attach import SessionTeam, attach_team
-from agent.team.team_settings import TeamSettings
+from agent.session_settings import SessionSettings, TeamSettings
+from agent.team.attach import attach_team
+from agent.team.session_team import SessionTeam
 from agent.turn.runtime import Runtime
 from sandbox.access_settings import AccessSettings
 from sandbox.policy.decision import Approval

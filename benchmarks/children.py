@@ -22,11 +22,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
-from agent.budget.limit_settings import LimitSettings
 from agent.children.children import Children
 from agent.children.spec import ChildResult, ChildSpec
 from agent.session_request import SessionRequest
-from agent.session_settings import SessionSettings
+from agent.session_settings import LimitSettings, SessionSettings
 from sandbox.access_settings import AccessSettings
 from sandbox.policy.decision import Approval
 

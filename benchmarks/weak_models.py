@@ -24,12 +24,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
-from agent.budget.limit_settings import LimitSettings
-from agent.lead_settings import LeadSettings, LeadWhen
 from agent.model.model_settings import CatalogSettings, ModelSettings
 from agent.session_request import SessionRequest
-from agent.session_settings import SessionSettings
-from packages.offline.lead.lead_monitor import attach_lead
+from agent.session_settings import LeadSettings, LeadWhen, LimitSettings, SessionSettings
+from agent.turn.lead_monitors import attach_lead
 from sandbox.access_settings import AccessSettings
 from sandbox.policy.decision import Approval
 from tests.support.loopback import Loopback

@@ -13,10 +13,7 @@ from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
 from agent.budget.budget_text import apply_budget, parse_budget
 from agent.session_request import SessionRequest
-from agent.session_settings import SessionSettings, When
-from agent.strategy.strategy_settings import StrategySettings
-from agent.strategy.strategy_table import check_strategy_name
-from agent.telemetry.telemetry_choice import wants_telemetry
+from agent.session_settings import SessionSettings, StrategySettings, When
 from agent.turn.runtime import Runtime
 from agent.workspace_root import find_workspace_root
 from cli.settings.layers import load_settings
@@ -130,9 +127,9 @@ def make_runtime(invocation: Invocation, home: Home, settings: SessionSettings) 
         from agent.team.attach import attach_team
 
         attach_team(runtime, home)
-        from sandbox.extensions import load_extension
+        from agent.turn.lead_monitors import attach_lead
 
-        load_extension("monitors", "lead")(runtime)
+        attach_lead(runtime)
     if answers is not None:
         from agent.team.attach import attach_person
 
@@ -141,7 +138,7 @@ def make_runtime(invocation: Invocation, home: Home, settings: SessionSettings) 
         from sandbox.extensions import load_extension
 
         load_extension("checks", "review")(runtime)
-    if wants_telemetry(os.environ):
+    if any(name.startswith("OTEL_") for name in os.environ) and _wants_telemetry():
         from sandbox.extensions import load_extension
 
         load_extension("telemetry", "otel")(runtime, os.environ, VERSION)
@@ -166,6 +163,12 @@ def _attach_checks(runtime: Runtime, home: Home, requirements: Path | None) -> N
     attach_checks(runtime, file, is_trusted=not file.inside or trusts(file.list_definitions()))
 
 
+def _wants_telemetry() -> bool:
+    from agent.telemetry.telemetry_choice import wants_telemetry
+
+    return wants_telemetry(os.environ)
+
+
 def choose_commit_time(invocation: Invocation, settings: SessionSettings) -> When:
     """Return the commit time of the settings; by default the end of a verified turn, and in a conversation never."""
     if not invocation.offer_commit:
@@ -182,6 +185,8 @@ def choose_strategy(invocation: Invocation, settings: SessionSettings) -> Strate
     if (cluster := invocation.cluster) is not None:
         found = replace(found, ray=cluster.address, ray_env=list(cluster.env))
     if invocation.strategy is not None:
+        from agent.strategy.strategy_table import check_strategy_name
+
         check_strategy_name(invocation.strategy)
         attempts = invocation.attempts or found.attempts
         return replace(found, name=invocation.strategy, attempts=attempts)

@@ -13,7 +13,6 @@ INTERRUPTED = 130
 
 def run_guarded(run: Callable[[], object]) -> None:
     """Run and exit: a user's mistake has its own exit code, an internal error another, a closed pipe is silent."""
-    from cli.output.error_output import report_error
     from cli.output.standard_streams import open_missing_streams, silence_stream
     from sandbox.policy.trust import use_trust_store
 
@@ -40,6 +39,8 @@ def run_guarded(run: Callable[[], object]) -> None:
         _ignore_interrupts()
         if isinstance(error, OSError):
             silence_stream(sys.stdout)  # its buffer would fail once more at exit
+        from cli.output.error_output import report_error
+
         code = report_error(error)
         _exit_past_leftovers(code)
         sys.exit(code)

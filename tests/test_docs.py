@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from agent.app_dirs import Home
-from agent.context.context_settings import ContextSettings
 from agent.exit_codes import MEANING, Exit
 from agent.monitor.phases import PHASES
 from agent.monitor.workflow_rules import RULES
 from agent.rules.event_pattern import EVENTS
 from agent.rules.rule_kinds import KINDS
 from agent.rules.rule_parsing import check_rules, parse_rules
+from agent.session_settings import ContextSettings
 from agent.turn.action_format import resolve_action_mode
 from cli.commands.group import GROUPS
 from cli.settings.layers import load_settings

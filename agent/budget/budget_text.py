@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from agent.budget.limit_settings import LimitSettings
+from agent.session_settings import LimitSettings
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 
@@ -37,7 +37,7 @@ NO_BUDGET = Budget()
 
 def parse_budget(text: str) -> Budget:
     """Return the budget that a text names, none for "". Raises ValueError, which quotes the part that is wrong."""
-    if _THOUSANDS.search(text):
+    if "," in text and _THOUSANDS.search(text):
         raise ValueError(f"{text!r}: write a number without commas, and a space after one between two limits")
     budget = Budget()
     for part in filter(None, (each.strip() for each in text.split(","))):

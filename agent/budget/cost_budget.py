@@ -5,13 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from agent.budget.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Tally
 from agent.budget.purse import Amount, Purse
 from agent.events import UsageRecord
 from agent.model.protocol import Model, Request, Usage, compute_price
 from agent.monitor.answers import GO_ON, GoOn, StopTurn, TurnEnd
-from agent.monitor.monitor import Monitor, Turn
+from agent.monitor.monitor import Monitor
+
+if TYPE_CHECKING:
+    from agent.monitor.monitor import Turn
 
 TYPICAL = 600
 """Assumed tokens of an answer before any is known: a few sentences and a call or two."""

@@ -9,9 +9,9 @@ from dataclasses import field
 from typing import Protocol
 
 from agent.budget.budget_text import NO_BUDGET, Budget
-from agent.budget.limit_settings import LimitSettings
 from agent.events import UsageRecord
 from agent.model.protocol import UNPAID
+from agent.session_settings import LimitSettings
 from sandbox.lazy_dataclass import dataclass
 
 _A_DAY = 86_400.0

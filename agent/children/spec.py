@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import field
 from typing import Any, Literal
 
-from agent.budget.limit_settings import LimitSettings
 from agent.budget.purse import Amount
-from agent.model.effort import Effort
+from agent.model.model_settings import Effort
+from agent.session_settings import LimitSettings
 from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
 

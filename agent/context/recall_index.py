@@ -10,12 +10,10 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 
-from agent.context.projection.masking import render_message
 from agent.events import Event, MessageEvent, ObservationEvent, Prompt, Steer
 from agent.model.protocol import AssistantMessage
 from agent.session.branch_history import History
 from agent.session.log_index import parse_event_id
-from agent.session.session_search import build_all_words_query, build_any_word_query, extract_searchable_text
 from tools.core.action import Action
 
 LINES = 24
@@ -33,6 +31,8 @@ class RecallIndex:
 
     def read_step(self, ref: str) -> str | None:
         """Return the event's step: a message with its observations, or the text of another event."""
+        from agent.session.session_search import extract_searchable_text
+
         event = self._history.get_event(ref)
         if event is None:
             return None
@@ -50,6 +50,8 @@ class RecallIndex:
 
     def search(self, words: str, limit: int) -> list[tuple[str, str]]:
         """Return passages that contain all the words, or else some of them."""
+        from agent.session.session_search import build_all_words_query, build_any_word_query
+
         with self._lock:
             db = self._update_index()
             for query in (build_all_words_query(words), build_any_word_query(words)):
@@ -103,6 +105,8 @@ class RecallIndex:
 
 
 def _split_passages(event: Event) -> Iterator[str]:
+    from agent.session.session_search import extract_searchable_text
+
     if isinstance(event, ObservationEvent) and event.tool == "recall":
         return  # results of a search would be found again
     lines = (
@@ -113,6 +117,8 @@ def _split_passages(event: Event) -> Iterator[str]:
 
 
 def _format_message(event: MessageEvent) -> str:
+    from agent.context.projection.masking import render_message
+
     actions = tuple(Action(id=a.id, tool=a.tool, arguments=a.arguments, raw=a.raw) for a in event.actions)
     names = "".join(f"[{a.tool}]" for a in event.actions)
     return f"{names} {render_message(AssistantMessage(text=event.text, actions=actions))}".strip()

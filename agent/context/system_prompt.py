@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import platform
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -38,11 +38,12 @@ def build_system_prompt(
     instructions: the project's, None to read them
     It begins with `read_shared_prompt`; what differs from folder to folder follows.
     """
+    machine = os.uname()
     facts = [
         f"Workspace: {quote_name(str(root))}",
         f"Working directory: {quote_name(str(working))}" if working != root else "",
         f"Branch: {quote_name(branch)}" if branch else "Not a git repository.",
-        f"System: {platform.system()} {platform.machine()}; commands run in: {sandbox}; mode: {mode}",
+        f"System: {machine.sysname} {machine.machine}; commands run in: {sandbox}; mode: {mode}",
     ]
     parts = [read_shared_prompt(commits=commits), "\n".join(fact for fact in facts if fact)]
     if instructions is None:

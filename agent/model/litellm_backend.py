@@ -22,7 +22,8 @@ from agent.model.http.error_responses import is_overflow, mask_key, parse_prompt
 from agent.model.http.retry import PASSING, TRIES, RetryBudget, parse_retry_after
 from agent.model.protocol import AssistantMessage, ContextOverflow, CutOff, Delta, Request, Usage
 from agent.model.providers.model_catalog import DEFAULT_WINDOW, Listing
-from agent.model.wire_formats.chat_messages import FORM, ChatAssembler, message_to_json, tool_to_json
+from agent.model.wire_formats.chat_assembler import ChatAssembler
+from agent.model.wire_formats.chat_messages import FORM, message_to_json, tool_to_json
 from agent.model.wire_formats.kept_parts import name_endpoint, select_parts, stamp_endpoint
 from agent.model.wire_formats.reply_bounds import ReplyTooLarge
 from agent.model.wire_formats.wire_protocol import Assembler, Json, find_last_permanent_message

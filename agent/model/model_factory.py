@@ -32,7 +32,7 @@ class ModelConfig:
     env: variables that hold keys and addresses
     cache: folder for data that can be recreated
     on_notice: receives one line when a request waits before a retry
-    effort: reasoning effort (see `agent.model.effort`), "" for the provider's default
+    effort: reasoning effort (see `agent.model.model_settings`), "" for the provider's default
     temperature: of the sampling, None for the provider's default
     keep_cache: the provider keeps its cache for long (an hour, a day)
     service: class of its service: "standard", "flex", "priority", or "" for the account's

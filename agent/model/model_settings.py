@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Literal
 
-from agent.model.effort import Effort
 from sandbox.lazy_dataclass import dataclass
 from sandbox.settings_validation import FORBID_UNKNOWN
+
+Effort = Literal["", "none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""Reasoning effort; "" leaves it to the provider. No provider accepts all of them with every model."""
+
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, M
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.model.call_format import CallFormat, FormatChoice
 from agent.model.protocol import (
@@ -32,12 +33,13 @@ from agent.model.protocol import (
     prepare_model,
 )
 from agent.model.servers.server_facts import takes_schema
-from agent.model.stream_filter import StreamFilter
-from agent.model.text_pieces import TextPieces
 from agent.model.wire_formats.wire_protocol import encode_json
 from sandbox.errors import Fault
 from tools.core.action import Action
 from tools.core.untrusted_output import enclose_in_tag
+
+if TYPE_CHECKING:
+    from agent.model.stream_filter import StreamFilter
 
 
 class TextTools:
@@ -167,11 +169,16 @@ class TextTools:
         """Yield the deltas of a reply without the calls in its text, then the reply with them among its actions."""
         self._returned.add_messages(request.messages)
         search = _CallExtractor(request.tools, self._returned, sure=sure)
-        gate = StreamFilter((tool.name for tool in request.tools), search.has_call)
-        text, held = TextPieces(), _HeldText()
+        gate: StreamFilter | None = None
         reply: Reply | None = None
         async with aclosing(self.inner.stream(sent)) as stream:  # type: ignore[type-var]
             async for delta in stream:
+                if gate is None:  # after the request, not before
+                    from agent.model.stream_filter import StreamFilter
+                    from agent.model.text_pieces import TextPieces
+
+                    gate = StreamFilter((tool.name for tool in request.tools), search.has_call)
+                    text, held = TextPieces(), _HeldText()
                 if isinstance(delta, TextDelta):
                     text.append(delta.text)
                     if shown := gate.feed(delta.text):
@@ -186,6 +193,7 @@ class TextTools:
                 else:
                     yield delta
         assert reply is not None, "a model's stream ends with a Reply"
+        assert gate is not None, "a reply is a delta, too"
         if rest := search.extract_prose(gate.held, cut=reply.stop == "length"):
             yield TextDelta(text=rest)
         found = search.add_calls(reply)

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from agent.budget.cost_budget import CostBudget
 from agent.context.ledger.session_facts import Facts
-from agent.monitor.external_changes import ExternalChanges
 from agent.monitor.monitor import Monitor
-from agent.monitor.monitors import Monitors
-from agent.monitor.reply_recovery import ReplyRecovery
-from agent.monitor.workflow_rules import WorkflowMonitor
+from agent.monitor.monitors import LateMonitors, Monitors
 from agent.session.log import Session
 from agent.session_settings import SessionSettings
-from agent.turn.auto_commit import Committer, StepCommits
-from agent.verify.suite_evidence import SuiteEvidence
-from agent.verify.weakened_tests import CommitGuard, WeakenedTests
-from tools.changes.change_tracker import Snapshotter
 from tools.core.registry import Toolbox
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
     from agent.rules.rules_monitor import RulesMonitor
+    from agent.turn.auto_commit import Committer
+    from agent.verify.suite_evidence import SuiteEvidence
+    from agent.verify.weakened_tests import WeakenedTests
+    from tools.changes.change_tracker import Snapshotter
 
 
 def build_monitors(
@@ -33,31 +31,41 @@ def build_monitors(
     snapshots: Snapshotter | None,
     facts: Facts,
     budget: CostBudget,
+    refit: Callable[[], Monitor],
     committer: Committer,
-    evidence: SuiteEvidence,
-    weakened_tests: WeakenedTests,
+    get_evidence: Callable[[], SuiteEvidence],
+    get_tests: Callable[[], WeakenedTests],
     rules: RulesMonitor | None = None,
 ) -> Monitors:
-    """Build the monitors of a session, restore them from its log, and let them follow it."""
-    ends = frozenset(tool.name for tool in toolbox if tool.ends)
-    intent: list[Monitor] = []
-    if settings.discipline.chains != "off":
-        from agent.monitor.intent.cumulative_intent import CumulativeIntent
+    """Build the monitors of a session, restore them from its log, and let them follow it.
 
-        intent.append(CumulativeIntent(workspace, settings.discipline.chains, session.append))
-    monitors = Monitors(
-        [
-            budget,
-            ReplyRecovery(),
-            *([rules] if rules is not None else []),
-            CommitGuard(weakened_tests),
-            WorkflowMonitor(workspace, ends=ends, levels=settings.discipline, tell=session.append),
-            *intent,
-            StepCommits(committer, evidence),
-            ExternalChanges(workspace, snapshots),
-        ],
-        session.append,
-    )
+    In a new session, those that have nothing to say before the first request are built after it.
+    """
+
+    def iterate_monitors() -> Iterator[Monitor]:
+        from agent.monitor.external_changes import ExternalChanges
+        from agent.monitor.reply_recovery import ReplyRecovery
+        from agent.monitor.workflow_rules import WorkflowMonitor
+        from agent.turn.auto_commit import StepCommits
+        from agent.verify.weakened_tests import CommitGuard
+
+        yield ReplyRecovery()
+        if rules is not None:
+            yield rules
+        yield CommitGuard(get_tests())
+        ends = frozenset(tool.name for tool in toolbox if tool.ends)
+        yield WorkflowMonitor(workspace, ends=ends, levels=settings.discipline, tell=session.append)
+        if settings.discipline.chains != "off":
+            from agent.monitor.intent.cumulative_intent import CumulativeIntent
+
+            yield CumulativeIntent(workspace, settings.discipline.chains, session.append)
+        yield StepCommits(committer, get_evidence())
+        yield ExternalChanges(workspace, snapshots)
+
+    is_new = rules is None and not session.replayed.find_newest_place("prompt")
+    before = [LateMonitors(build=lambda: (refit(),))] if is_new else [refit()]
+    after = [LateMonitors(build=iterate_monitors)] if is_new else iterate_monitors()
+    monitors = Monitors([*before, budget, *after], session.append)
     monitors.restore(session.replayed, facts)
     session.subscribe(monitors.handle_event)
     return monitors

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from agent.context.ledger.session_facts import Facts
-from agent.events import Event, ObservationEvent, Prompt, SnapshotEvent, Steer, UndoEvent
+from agent.events import Event, MessageEvent, ObservationEvent, Prompt, SnapshotEvent, Steer, UndoEvent
 from agent.monitor.answers import TellModel
 from agent.monitor.monitor import Monitor
 from agent.session.branch_history import History
+from agent.session.commit_checkpoint import find_own_tree
 from agent.session.undo import format_undo_event
 from sandbox.errors import UserError
 from sandbox.sanitize import quote_name
@@ -50,6 +51,8 @@ class ExternalChanges(Monitor):
         match event:
             case Prompt():
                 self._fresh = True
+            case MessageEvent():
+                self._fresh = False  # in case that this was built after the turn's first request
             case SnapshotEvent():
                 self._tree = event.tree
             case UndoEvent():
@@ -126,11 +129,3 @@ class ExternalChanges(Monitor):
         self._tree = now
         suffix = {"added": " (new)", "deleted": " (gone)"}
         return [change.path + suffix.get(change.kind, "") for change in changes]
-
-
-def find_own_tree(history: History) -> str:
-    """Return the last snapshot of the session's own work, "" before the first."""
-    last = next(history.select_marked_newest_first("snapshot", "undo"), None)
-    if isinstance(last, UndoEvent):
-        return last.after
-    return last.tree if isinstance(last, SnapshotEvent) else ""

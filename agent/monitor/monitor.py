@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from agent.budget.limits import Tally
-from agent.context.compression.compressor import Compressor
 from agent.context.ledger.session_facts import Facts
 from agent.events import Compaction, Event
 from agent.model.protocol import Model, Reply
@@ -19,9 +18,12 @@ from agent.monitor.answers import (
     StepAnswer,
 )
 from agent.session.branch_history import History
-from agent.session.log import Session
 from sandbox.errors import UserError
-from tools.core.action_guard import BegunAction
+
+if TYPE_CHECKING:
+    from agent.context.compression.compressor import Compressor
+    from agent.session.log import Session
+    from tools.core.action_guard import BegunAction
 
 
 class Turn(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from agent.context.ledger.session_facts import Facts
 from agent.events import Compaction, Event, Prompt, Signal
@@ -25,7 +25,10 @@ from agent.monitor.answers import (
 from agent.monitor.monitor import Monitor, Turn
 from agent.session.branch_history import History
 from sandbox.errors import Fault, UserError
-from tools.core.action_guard import Advice, BegunAction
+from sandbox.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from tools.core.action_guard import Advice, BegunAction
 
 _Answer = TypeVar("_Answer")
 _Default = TypeVar("_Default")
@@ -42,6 +45,17 @@ _HOOKS = (
 )
 
 
+@dataclass(slots=True, kw_only=True)
+class LateMonitors:
+    """Monitors of a session without a history, built when a reply, a failure or an action is first to be judged.
+
+    is_due: whether they have something to say before the first request, and are built then
+    """
+
+    build: Callable[[], Iterable[Monitor]]
+    is_due: Callable[[], bool] = lambda: False
+
+
 class Monitors:
     """A list of monitors; each hook asks only those that override it.
 
@@ -53,40 +67,50 @@ class Monitors:
     a full disk passes, which ends the turn in any case.
     """
 
-    def __init__(self, monitors: Iterable[Monitor], append: Callable[[Event], object]) -> None:
-        self.monitors: list[Monitor] = []
+    def __init__(self, monitors: Iterable[Monitor | LateMonitors], append: Callable[[Event], object]) -> None:
+        self._all: list[Monitor | LateMonitors] = list(monitors)
+        self._early_events: list[Event] = []
         self._append = append
-        self._asked: dict[str, list[Monitor]] = {hook: [] for hook in _HOOKS}
+        self._asked: dict[str, list[Monitor]] = {}
         self._reported: set[int] = set()
         self._stop: StopTurn | None = None
-        for each in monitors:
-            self.add_monitor(each)
+        self._list_asked()
 
-    def add_monitor(self, monitor: Monitor, *, first: bool = False) -> None:
-        """Add one as the last or the first to be asked. It is restored with the others, or not at all."""
-        self.monitors.insert(0 if first else len(self.monitors), monitor)
-        for hook, asked in self._asked.items():
-            if getattr(type(monitor), hook) is not getattr(Monitor, hook):
-                asked.insert(0 if first else len(asked), monitor)
+    @property
+    def monitors(self) -> Sequence[Monitor]:
+        """All of them, in the order in which they are asked."""
+        self._build_late()
+        return self._built
 
-    def prepend_monitor(self, monitor: Monitor) -> None:
+    def add_monitor(self, monitor: Monitor) -> None:
+        """Add one as the last to be asked. It is restored with the others, or not at all."""
+        self._all.append(monitor)
+        self._list_asked()
+
+    def prepend_monitor(self, monitor: Monitor | LateMonitors) -> None:
         """Add one as the first to be asked."""
-        self.add_monitor(monitor, first=True)
+        self._all.insert(0, monitor)
+        self._list_asked()
 
     def restore(self, history: History, facts: Facts) -> None:
         """Restore the state of a resumed session."""
-        for monitor in self.monitors:
+        for monitor in self._built:
             self._ask(monitor, None, monitor.restore, history, facts)
 
     def handle_event(self, event: Event) -> None:
         """Process an event as it is logged."""
         if isinstance(event, Prompt):
             self._stop = None
+        if self._late:
+            self._early_events.append(event)
         for monitor in self._asked["handle_event"]:
             self._ask(monitor, None, monitor.handle_event, event)
 
     async def check_action(self, begun: BegunAction) -> Advice:
         """See `Guard.check_action`."""
+        from tools.core.action_guard import Advice
+
+        self._build_late()
         questions: list[Ask] = []
         notes: list[str] = []
         for monitor in self._asked["before_action"]:
@@ -113,6 +137,8 @@ class Monitors:
 
     async def before_request(self) -> Sequence[str] | StopTurn:
         """Return the texts for the model that are part of its next request, or the end of the turn."""
+        if any(each.is_due() for each in self._late):
+            self._build_late()
         texts: list[str] = []
         for monitor in self._asked["before_request"]:
             answers: Sequence[RequestAnswer] = await self._ask_later(monitor, (), monitor.before_request)
@@ -126,6 +152,7 @@ class Monitors:
 
     async def before_compaction(self, event: Compaction) -> None:
         """Let the monitors prepare for a compaction."""
+        self._build_late()
         for monitor in self._asked["before_compaction"]:
             await self._ask_later(monitor, None, monitor.before_compaction, event)
 
@@ -144,6 +171,7 @@ class Monitors:
 
     async def after_failure(self, turn: Turn, error: UserError) -> FailureAnswer:
         """Decide how to go on after a failed request. The note of a text is the loop's to log, with the text."""
+        self._build_late()
         for monitor in self._asked["after_failure"]:
             answer: FailureAnswer = await self._ask_later(monitor, GO_ON, monitor.after_failure, turn, error)
             if isinstance(answer, TellPerson):
@@ -154,6 +182,7 @@ class Monitors:
 
     def after_reply(self, reply: Reply) -> ReplyAnswer:
         """Decide how to go on after a reply. The note of a text is the loop's to log, with the text."""
+        self._build_late()
         for monitor in self._asked["after_reply"]:
             answer = self._ask(monitor, GO_ON, monitor.after_reply, reply)
             if isinstance(answer, TellPerson):
@@ -161,6 +190,39 @@ class Monitors:
             elif answer is not GO_ON:
                 return answer
         return GO_ON
+
+    @property
+    def _built(self) -> list[Monitor]:
+        return [each for each in self._all if not isinstance(each, LateMonitors)]
+
+    @property
+    def _late(self) -> list[LateMonitors]:
+        return [each for each in self._all if isinstance(each, LateMonitors)]
+
+    def _list_asked(self) -> None:
+        """Note by hook which monitors override it."""
+        built = self._built
+        self._asked = {
+            hook: [each for each in built if getattr(type(each), hook) is not getattr(Monitor, hook)]
+            for hook in _HOOKS
+        }
+
+    def _build_late(self) -> None:
+        """Build the monitors that are left, and let them follow what was logged so far."""
+        if not self._late:
+            return
+        known = set(map(id, self._built))
+        self._all = [
+            monitor
+            for each in self._all
+            for monitor in (each.build() if isinstance(each, LateMonitors) else (each,))
+        ]
+        self._list_asked()
+        events, self._early_events = self._early_events, []
+        late = [each for each in self._asked["handle_event"] if id(each) not in known]
+        for event in events:
+            for monitor in late:
+                self._ask(monitor, None, monitor.handle_event, event)
 
     def _ask(
         self, monitor: Monitor, default: _Default, hook: Callable[[*_Given], _Answer], *given: *_Given

@@ -14,7 +14,6 @@ from typing import Any
 from agent.context.ledger.session_facts import Facts, FileState
 from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, PhaseEvent, Prompt
 from agent.monitor.answers import GO_ON, GoOn, Refuse, TellModel
-from agent.monitor.discipline_settings import DisciplineSettings
 from agent.monitor.monitor import Monitor
 from agent.monitor.phases import PhaseTracker
 from agent.monitor.temporal_rules import (
@@ -29,6 +28,7 @@ from agent.monitor.temporal_rules import (
 )
 from agent.session.branch_history import History
 from agent.session.log_index import parse_event_id
+from agent.session_settings import DisciplineSettings
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 from tools.core.action_guard import BegunAction

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.rules.named_rule import NamedRule
 from agent.rules.rule_kinds import ProtectRule
+from agent.session_settings import NamedRule
 from sandbox.policy.rules import Rule, Rules
 
 

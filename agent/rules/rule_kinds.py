@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import Literal
 
-from agent.rules.named_rule import NamedRule
+from agent.session_settings import NamedRule
 from sandbox.lazy_dataclass import dataclass
 from sandbox.settings_validation import FORBID_UNKNOWN
 

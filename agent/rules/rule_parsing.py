@@ -8,7 +8,6 @@ from dataclasses import fields, replace
 from typing import Any
 
 from agent.rules.contradictions import find_contradiction
-from agent.rules.named_rule import NamedRule
 from agent.rules.order_rules import list_tool_names, parse_order
 from agent.rules.rule_kinds import (
     KINDS,
@@ -21,6 +20,7 @@ from agent.rules.rule_kinds import (
     TestsRule,
     UserRule,
 )
+from agent.session_settings import NamedRule
 from sandbox.errors import Fault, UserError
 from sandbox.policy.rules import explain_empty_pattern
 

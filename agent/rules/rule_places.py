@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agent.rules.named_rule import NamedRule
 from agent.rules.rule_kinds import DiffRule, FreezeRule, ImportsRule, ProtectRule
+from agent.session_settings import NamedRule
 from sandbox.policy.rule_places import is_absolute, list_relative_patterns
 
 

@@ -14,9 +14,9 @@ from typing import Any
 from weakref import WeakSet
 
 from agent.rules.event_pattern import Happening, matches_any_path
-from agent.rules.named_rule import NamedRule
 from agent.rules.order_rules import OrderMonitor, ParsedOrder, parse_orders
 from agent.rules.rule_kinds import DiffRule, select_known
+from agent.session_settings import NamedRule
 from sandbox.lazy_dataclass import dataclass
 from tools.core.content_guard import FileContents
 

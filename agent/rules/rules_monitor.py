@@ -24,13 +24,13 @@ from agent.monitor.monitor import Monitor
 from agent.rules.event_pattern import Happening
 from agent.rules.happenings import BegunFacts, create_reader
 from agent.rules.logged_actions import LoggedActions
-from agent.rules.named_rule import NamedRule
 from agent.rules.order_rules import parse_orders
 from agent.rules.prompt_rule import PromptRule
 from agent.rules.rule_engine import Breach, RuleEngine
 from agent.rules.rule_kinds import DiffRule, FreezeRule, OrderRule, select_known
 from agent.rules.rule_state import RuleState, count_changed_lines
 from agent.session.branch_history import History
+from agent.session_settings import NamedRule
 from tools.changes.change_tracker import Snapshotter
 from tools.core.action import current_action
 from tools.core.action_guard import BegunAction

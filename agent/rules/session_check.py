@@ -14,12 +14,12 @@ from pathlib import Path
 from agent.events import Event, ObservationEvent, Prompt, RuleEvent, SnapshotEvent
 from agent.rules.happenings import BegunFacts, create_reader
 from agent.rules.logged_actions import LoggedActions, Translate
-from agent.rules.named_rule import NamedRule
 from agent.rules.order_rules import parse_orders
 from agent.rules.rule_engine import Breach, RuleEngine
 from agent.rules.rule_kinds import Level, get_level, select_known
 from agent.rules.rule_places import bind_rules
 from agent.rules.rule_state import RuleState
+from agent.session_settings import NamedRule
 from sandbox.fs.workspace_tree import Tree
 from sandbox.lazy_dataclass import dataclass
 from sandbox.snapshots.workspace_snapshots import LostObjectError, Snapshots

@@ -8,7 +8,6 @@ from typing import BinaryIO, TypeVar
 
 from agent.events import Event
 from agent.session.log_index import KINDS, LogIndex, expand_runs, parse_event_id, update_open_calls
-from agent.session.log_lines import parse_log_line
 
 SEALED = 4_096
 """Bytes at the beginning and at the end of a log that its fingerprint covers."""
@@ -170,6 +169,8 @@ class History:
                     yield self.fresh[number]
                     continue
                 self.proceed()
+                from agent.session.log_lines import parse_log_line
+
                 file = file or self._log.open("rb")
                 start, end = self._index.get_span(number)
                 if at != start:

@@ -6,10 +6,15 @@ steps, that takes half a second; from the last such checkpoint on it is a few ev
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agent.context.restore.projection_checkpoint import Checkpoints, CleanPoint
 from agent.events import ActionEvent, Event, ObservationEvent, Rewind, SnapshotEvent, UndoEvent
+from agent.session.branch_history import History
 from agent.session.log_index import parse_event_id
-from tools.changes.session_changes import SessionChanges
+
+if TYPE_CHECKING:
+    from tools.changes.session_changes import SessionChanges
 
 
 class CommitCheckpointTracker:
@@ -40,3 +45,11 @@ class CommitCheckpointTracker:
                 self._begun.discard(event.call)
                 if event.data.get("commit") and not (self._begun or self._changes.has_record):
                     self._checkpoints.clean = CleanPoint(at=parse_event_id(event.id), tree=self._tree)
+
+
+def find_own_tree(history: History) -> str:
+    """Return the last snapshot of the session's own work, "" before the first."""
+    last = next(history.select_marked_newest_first("snapshot", "undo"), None)
+    if isinstance(last, UndoEvent):
+        return last.after
+    return last.tree if isinstance(last, SnapshotEvent) else ""

@@ -48,7 +48,7 @@ def attach_images(prompt: str, root: Path, session: Path) -> tuple[str, list[str
     """
     names: list[str] = []
     own = mask_foreign_text(prompt)  # from texts of others nothing is attached
-    for match in _MENTION.finditer(own):
+    for match in _MENTION.finditer(own) if "@" in own else ():
         path = Path(match[1] or match[2] or match[3])
         if (content := _read_image_file(root, path)) is not None:
             names.append(_store_image(content, session, str(path)))
@@ -64,7 +64,7 @@ def attach_images(prompt: str, root: Path, session: Path) -> tuple[str, list[str
         return f"[image {len(names)}]"
 
     parts, end = [], 0
-    for match in _DATA.finditer(own):
+    for match in _DATA.finditer(own) if "data:image/" in own else ():
         parts += [prompt[end : match.start()], replace_data_url(match)]
         end = match.end()
     if len(names) > MOST:

@@ -24,8 +24,6 @@ from agent.events import (
 )
 from agent.session.branch_history import History
 from agent.session.log_index import CHECKPOINT, LogIndex, load_index, parse_event_id
-from agent.session.log_lines import DamagedLog, parse_log_line
-from agent.session.session_preview import NO_SUCH
 from sandbox.errors import Fault, UserError
 from sandbox.secrets.child_environment import redact, redact_values
 
@@ -74,6 +72,8 @@ class Session:
         proceed: see `History`; its exceptions leave the log closed
         Raises UserError when there is no such session, or another process has it open.
         """
+        from agent.session.session_preview import NO_SUCH
+
         path = folder / "log.jsonl"
         try:
             descriptor = _open_locked(path, 0)
@@ -219,6 +219,8 @@ def read_events(folder: Path, *, only: Sequence[bytes] = ()) -> Iterator[Event]:
 
     Raises FileNotFoundError when there is no such log, UserError when it is damaged.
     """
+    from agent.session.session_preview import NO_SUCH
+
     path = folder / "log.jsonl"
     try:
         file = path.open("rb")
@@ -299,6 +301,8 @@ def _read_whole_lines(
     path: Path, file: BinaryIO, only: Sequence[bytes] = ()
 ) -> Iterator[tuple[Event, bytes]]:
     """Yield the events of all whole lines from the file's position, with the lines themselves; see `read_events`."""
+    from agent.session.log_lines import DamagedLog, parse_log_line
+
     whole = file.tell()
     while line := file.readline():
         if not line.endswith(b"\n"):

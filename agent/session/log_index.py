@@ -72,6 +72,9 @@ compactions that opening a session needs even from before its last summary.
 _VERSION = 3
 _CODE_BITS = 8
 
+_SHORT = 256
+"""Events that are looked through one by one: a pattern takes longer to compile."""
+
 
 @dataclass(slots=True)
 class LogIndex:
@@ -138,6 +141,8 @@ class LogIndex:
         if not codes:
             return []
         kinds = self.entries[first - 1 : last].tobytes()[0 if sys.byteorder == "little" else 7 :: 8]
+        if len(kinds) < _SHORT:  # no pattern is compiled
+            return [first + place for place, code in enumerate(kinds) if code in codes]
         return [first + found.start() for found in re.finditer(b"[" + re.escape(codes) + b"]", kinds)]
 
     def list_branch_runs(self, end: int) -> list[tuple[int, int]]:

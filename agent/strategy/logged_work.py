@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.budget.budget_text import parse_budget
 from agent.events import Prompt
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import StrategySettings
 from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:

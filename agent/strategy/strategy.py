@@ -17,8 +17,8 @@ from agent.budget.budget_text import Budget, parse_budget
 from agent.children.children import Children
 from agent.events import End
 from agent.monitor.answers import TurnEnd
+from agent.session_settings import StrategySettings
 from agent.strategy.single import limit_turn
-from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
 from agent.turn.runtime import Runtime
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from agent.strategy.strategy_settings import TAKEN, StrategySettings
+from agent.session_settings import TAKEN, StrategySettings
 from sandbox.errors import Fault, UserError
 from sandbox.extensions import load_extension, read_extensions
 from sandbox.lazy_dataclass import dataclass

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from agent.budget.limit_settings import LimitSettings
 from agent.budget.purse import Amount
 from agent.children.child import Child
 from agent.children.children import Children
@@ -22,6 +21,7 @@ from agent.events import BY_STRATEGY, AttemptEvent, ChoiceEvent, MessageEvent, U
 from agent.exit_codes import BY_FAULT, Exit
 from agent.model_selection import ModelSelection
 from agent.monitor.answers import TurnEnd
+from agent.session_settings import LimitSettings
 from agent.strategy.attempt_log import AttemptLog, read_last_verification
 from agent.strategy.candidate import STOPPED, SURPLUS, Candidate, create_verdict_event
 from agent.strategy.ranking import Ranking

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from agent.budget.limit_settings import LimitSettings
 from agent.children.spec import ChildSpec, Place
+from agent.session_settings import LimitSettings
+from agent.team import OWN_TOOLS
 from agent.team.definitions.agent_catalog import AgentCatalog
 from agent.team.definitions.agent_definition import AgentDefinition
-from agent.team.definitions.builtin_agents import OWN_TOOLS, read_instructions
+from agent.team.definitions.builtin_agents import read_instructions
 from agent.turn.runtime import Runtime
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass

@@ -16,6 +16,7 @@ from agent.children.child import Child
 from agent.children.children import MOST_DEPTH, Children
 from agent.children.spec import ChildResult, ChildSpec
 from agent.events import Event, Prompt
+from agent.session_settings import TeamSettings
 from agent.team.activity import AgentActivity, AgentRow
 from agent.team.background import BackgroundAgents
 from agent.team.board.board_log import open_logged_board
@@ -26,7 +27,6 @@ from agent.team.equipment import equip_child
 from agent.team.report import Report
 from agent.team.report_builder import build_observation, build_report, restore_report
 from agent.team.rights import Rights, build_spec, decide_rights, is_writer
-from agent.team.team_settings import TeamSettings
 from agent.turn.runtime import Runtime
 from agent.turn.session_children import RunningChild
 from sandbox.errors import Fault, UserError

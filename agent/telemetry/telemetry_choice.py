@@ -1,4 +1,4 @@
-"""Whether the environment asks for telemetry. Read at every start: it imports nothing."""
+"""Whether the environment asks for telemetry. Read at each start with variables of OpenTelemetry."""
 
 from __future__ import annotations
 

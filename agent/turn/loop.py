@@ -11,21 +11,25 @@ import time
 from collections import deque
 from collections.abc import Coroutine, Sequence
 from dataclasses import field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.budget.limits import Tally
 from agent.budget.purse import Purse
-from agent.context.compression.compressor import Compressor
 from agent.events import Signal, Steer
 from agent.model.protocol import Model, Reply
 from agent.monitor.answers import Retry, StopTurn, TellModel, TurnEnd
-from agent.monitor.monitors import Monitors
 from agent.session.log import Session
+from agent.turn.late_parts import preload_while_waiting
 from agent.turn.reply.reply_stream import ReplyStream
+from sandbox.deferred import find_built
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
 from tools.core.action import Observation
-from tools.core.gateway import Gateway, tool_ends_turn
+
+if TYPE_CHECKING:
+    from agent.context.compression.compressor import Compressor
+    from agent.monitor.monitors import Monitors
+    from tools.core.gateway import Gateway
 
 _SOON = 5.0
 """Seconds within which two interrupts are one wish."""
@@ -147,7 +151,8 @@ class Loop:
 
     async def _run_step(self) -> TurnEnd | None:
         """Run one request and its actions; None when the turn continues."""
-        await self.gateway.tracking.settle()
+        if (gateway := find_built(self.gateway)) is not None:
+            await gateway.tracking.settle()
         notices = await self.monitors.before_request()
         if isinstance(notices, StopTurn):
             return notices.end
@@ -156,7 +161,8 @@ class Loop:
         async for event in self.compressor.compact_if_due():
             await self.monitors.before_compaction(event)
             self.session.append(event)
-        reply = await self._request_reply()
+        with preload_while_waiting():
+            reply = await self._request_reply()
         if not isinstance(reply, Reply):
             return reply
         answer = self.monitors.after_reply(reply)
@@ -192,6 +198,8 @@ class Loop:
 
     def _find_end(self, reply: Reply, observations: Sequence[Observation]) -> TurnEnd | None:
         """Return how a tool ended the turn, None if none did or another action of the batch failed."""
+        from tools.core.gateway import tool_ends_turn
+
         for action, observation in zip(reply.actions, observations, strict=True):
             if tool_ends_turn(self.gateway.toolbox, action, observation):
                 if any(each.failed for each in observations):

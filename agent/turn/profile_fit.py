@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from agent.capabilities import SessionEnvironment, build_tool_specs
 from agent.context.profile.profiles import (
@@ -21,13 +22,16 @@ from agent.context.system_prompt import build_small_prompt
 from agent.events import SessionStart, Signal
 from agent.model.protocol import ContextOverflow, Model
 from agent.monitor.answers import GO_ON, GoOn, Retry
-from agent.monitor.monitor import Monitor, Turn
+from agent.monitor.monitor import Monitor
 from agent.session.log import Session
 from agent.session_settings import SessionSettings
 from agent.turn.action_format import resolve_action_mode
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
 from tools.core.registry import Toolbox
+
+if TYPE_CHECKING:
+    from agent.monitor.monitor import Turn
 
 
 class RefitAfterRefusal(Monitor):

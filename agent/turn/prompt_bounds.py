@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from agent.events import End, Event, Prompt, Steer
 from agent.prompt.ban_signs import may_forbid
 from agent.session.branch_history import History
-from agent.turn.auto_commit import Committer
 from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode, Policy
 from tools.core.workspace import Workspace
@@ -20,6 +19,7 @@ from tools.core.workspace import Workspace
 if TYPE_CHECKING:
     from agent.rules.prompt_rule import PromptRule
     from agent.rules.rules_monitor import RulesMonitor
+    from agent.turn.auto_commit import Committer
 
 
 @dataclass(slots=True, kw_only=True)

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from agent.turn.turn_start import TurnStart, read_head
 from agent.turn.turn_verdict import TurnFacts
 from agent.verify.suite_evidence import list_modified_files
 from sandbox.errors import UserError
-from sandbox.fs.repository import find_root, read_head_commit
+from sandbox.fs.repository import find_root
 from sandbox.lazy_dataclass import dataclass
 from tools.core.action import ToolFailure
 from tools.core.workspace import Workspace
@@ -67,22 +68,21 @@ class OtherCommits:
     """Whether HEAD has moved to a new commit since the start of a turn, and what is left to commit."""
 
     workspace: Workspace
-    _head: str = ""
-    _began: float = 0.0
+    _start: TurnStart = TurnStart(0.0, "")
 
-    def begin_turn(self, now: float) -> None:
+    def begin_turn(self, start: TurnStart) -> None:
         """Remember the last commit."""
-        self._head, self._began = self._read_head(), now
+        self._start = start
 
     def has_new_commit(self) -> bool:
         """Return whether the last commit is another one, and made since: not one that was only checked out."""
-        root, head = find_root(self.workspace.root), self._read_head()
-        if root is None or not head or head == self._head:
+        root, head = find_root(self.workspace.root), read_head(self.workspace.root)
+        if root is None or not head or head == self._start.head:
             return False
         from tools.git.broker import Broker
 
         made = Broker(root, self.workspace.trusts).run("log", "-1", "--format=%ct", head).stdout
-        return int(made or b"0") >= int(self._began)
+        return int(made or b"0") >= int(self._start.began)
 
     async def has_uncommitted_work(self, facts: TurnFacts) -> bool:
         """Return whether anything differs from the last commit; new files alone count unless the model looked at them
@@ -109,7 +109,3 @@ class OtherCommits:
         if is_made:
             return replace(facts, commit="made")
         return replace(facts, uncommitted=await self.has_uncommitted_work(facts))
-
-    def _read_head(self) -> str:
-        root = find_root(self.workspace.root)
-        return read_head_commit(root) if root is not None else ""

@@ -15,50 +15,57 @@ from typing import TYPE_CHECKING
 from agent.budget.cost_budget import CostBudget
 from agent.budget.purse import Purse
 from agent.capabilities import SessionEnvironment, build_tool_specs
-from agent.context.compression.compressor import Compressor
 from agent.context.ledger.session_facts import Facts
 from agent.context.projection.projection import Projection
-from agent.context.recall_index import RecallIndex
 from agent.context.restore.projection_checkpoint import Checkpoints
 from agent.context.restore.projection_replay import follow_session
 from agent.events import End, Event, Prompt, SideCall, SnapshotEvent, UndoEvent, Verification
 from agent.exit_codes import Exit
 from agent.model.protocol import Delta, Model, prepare_model
-from agent.model.routing.roles import Role, Roles
 from agent.monitor.answers import StopTurn, TellModel, TurnEnd
-from agent.monitor.build_monitors import build_monitors
-from agent.monitor.external_changes import find_own_tree
-from agent.session.commit_checkpoint import CommitCheckpointTracker
+from agent.session.commit_checkpoint import CommitCheckpointTracker, find_own_tree
 from agent.session.images import attach_images, load_image
 from agent.session.log import Session
-from agent.session.log_recorder import LogRecorder
 from agent.session_settings import SessionSettings, When
-from agent.turn.auto_commit import Committer
+from agent.turn.late_parts import (
+    LateFollower,
+    build_conclusion,
+    close_parts,
+    defer_committer,
+    defer_concurrent_changes,
+    defer_gateway,
+    defer_kernel,
+    defer_past_summaries,
+    defer_recall_index,
+    defer_side_calls,
+    list_running_commands,
+)
 from agent.turn.loop import HarnessText, Loop, run_in_time
 from agent.turn.profile_fit import ProfileFit, RefitAfterRefusal
 from agent.turn.prompt_bounds import PromptBounds
 from agent.turn.reply.reply_stream import ReplyStream
 from agent.turn.reply.stream_redaction import StreamRedactor
-from agent.turn.resume import apply_undo_event, find_turn_end, read_interrupted_turn
-from agent.turn.session_children import ClosedFirst, RunningChild
-from agent.turn.side_calls import PastSummaries, SideCalls
-from agent.turn.turn_end import TurnConclusion, TurnWork
-from agent.turn.turn_error import describe_error
+from agent.turn.turn_start import TurnStart
 from agent.turn.whole_turn import run_to_end
-from agent.verify.suite_evidence import is_modified
+from sandbox.deferred import find_built
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Approver, Policy
-from tools.changes.change_tracker import Snapshotter
-from tools.changes.concurrent_changes import ConcurrentChanges
 from tools.core.action import Action, Observation
-from tools.core.gateway import Gateway
 from tools.core.registry import Toolbox
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
+    from agent.context.recall_index import RecallIndex
     from agent.extension.skills.session_skills import SessionSkills
+    from agent.model.routing.roles import Role
     from agent.rules.rules_monitor import RulesMonitor
+    from agent.turn.auto_commit import Committer
+    from agent.turn.session_children import ClosedFirst, RunningChild
+    from agent.turn.side_calls import SideCalls
+    from agent.turn.turn_end import TurnConclusion, TurnWork
+    from tools.changes.change_tracker import Snapshotter
+    from tools.changes.concurrent_changes import ConcurrentChanges
     from tools.mcp.server_tools import McpServers
 
 
@@ -109,8 +116,13 @@ class Runtime:
     telemetry: ClosedFirst | None = None
     _harness_actions: int = 0
     _task: asyncio.Task[object] | None = None
+    _turn_start: TurnStart | None = None
+    _late_conclusion: LateFollower[TurnConclusion] = field(init=False)
 
     def __post_init__(self) -> None:
+        from agent.context.compression.compressor import Compressor
+        from agent.monitor.build_monitors import build_monitors
+
         self.model = self.apply_action_format(self.model)
         self.projection = Projection(build_tool_specs(self.toolbox))
         self.profile = ProfileFit(
@@ -122,50 +134,47 @@ class Runtime:
         )
         self.toolbox.subscribe(self.profile.offer_tools)
         self.projection.picture = partial(load_image, self.session.folder)
-        self.conclusion = TurnConclusion(
-            session=self.session,
+        self._late_conclusion = LateFollower(
+            self._build_conclusion,
+            lambda conclusion, event: conclusion.handle_event(event),
             workspace=self.workspace,
-            run_action=self.run_harness_action,
-            settings=self.settings.verify,
-            rules=self.settings.rules,
-            get_snapshots=lambda: self.snapshots,
-            is_child=self.environment is not None and bool(self.environment.request.parent),
         )
+        self.conclusion = self._late_conclusion.part
         streamed = StreamRedactor(lambda delta: self.on_delta(delta))
         self.facts = Facts()
         self.checkpoints = follow_session(self.session, self.projection, self.facts)
-        self.workspace.history = self.recall_index = RecallIndex(self.session.replayed)
+        self.recall_index = defer_recall_index(self.session)
+        self.workspace.history = self.recall_index
         own_tree = find_own_tree(self.session.replayed)
         self.session.subscribe(
             CommitCheckpointTracker(self.workspace.changes, self.checkpoints, own_tree).handle_event
         )
         self.session.subscribe(streamed.handle_event)
-        self.concurrent_changes = ConcurrentChanges(self.workspace.changes, lambda: self.snapshots, own_tree)
-        self.session.subscribe(self._handle_file_event)
-        self.session.subscribe(self.conclusion.handle_event)
-        self.side_calls = SideCalls(
-            Roles(lambda: self.model, self.roles),
-            self._record_side_call,
-            self.purse.find_stop_reason,
+        self.concurrent_changes = defer_concurrent_changes(
+            self.workspace.changes, lambda: self.snapshots, own_tree
         )
-        summaries = PastSummaries(self.side_calls, self.projection)
+        self.session.subscribe(self._handle_file_event)
+        self.session.subscribe(self._late_conclusion.handle_event)
+        self.side_calls = defer_side_calls(
+            lambda: self.model, self.roles, self._record_side_call, self.purse.find_stop_reason
+        )
+        summaries = defer_past_summaries(self.side_calls, self.projection)
         compressor = Compressor(
             projection=self.projection,
             facts=self.facts,
             window=lambda: self.model.window,
             settings=self.settings.context,
-            list_running_commands=lambda: [
-                f"{each.name}: {each.line}" for each in self.workspace.background.running_commands
-            ],
-            summarise=summaries.summarise if self.settings.context.summary == "model" else None,
-            summarise_here=summaries.choose_context_summariser,
+            list_running_commands=partial(list_running_commands, self.workspace),
+            summarise=(lambda prompt: summaries.summarise(prompt))
+            if self.settings.context.summary == "model"
+            else None,
+            summarise_here=lambda: summaries.choose_context_summariser(),
             cold=bool(self.projection.slots),
         )
         budget = CostBudget(self.purse, lambda: self.loop.model, lambda: compressor.total_tokens)
         when = self.commit_when if self.toolbox.get("git_commit") is not None else "never"
-        self.committer = Committer(
-            when, self.workspace, self.run_harness_action, self, self.conclusion.weakened_tests
-        )
+        act, get_tests = self.run_harness_action, lambda: self.conclusion.weakened_tests
+        self.committer = defer_committer(when, self.workspace, act, self, get_tests)
         monitors = build_monitors(
             session=self.session,
             workspace=self.workspace,
@@ -174,25 +183,23 @@ class Runtime:
             snapshots=self.snapshots,
             facts=self.facts,
             budget=budget,
+            refit=lambda: RefitAfterRefusal(self.profile, lambda: self.model),
             committer=self.committer,
-            evidence=self.conclusion.evidence,
-            weakened_tests=self.conclusion.weakened_tests,
+            get_evidence=lambda: self.conclusion.evidence,
+            get_tests=get_tests,
             rules=self._create_rules_monitor() if self.settings.rules else None,
         )
-        monitors.prepend_monitor(RefitAfterRefusal(self.profile, lambda: self.model))
-        gateway = Gateway(
+        gateway = defer_gateway(
+            self.session,
+            self.workspace,
             toolbox=self.toolbox,
-            workspace=self.workspace,
             policy=self.policy,
-            recorder=LogRecorder(session=self.session, workspace=self.workspace),
             snapshots=self.snapshots,
             approver=self.approver,
             guard=monitors,
         )
         if self.toolbox.get("python") is not None:
-            from tools.kernel.kernel_session import KernelSession
-
-            self.workspace.kernel = KernelSession(self.workspace, gateway)
+            self.workspace.kernel = defer_kernel(self.workspace, gateway)
         self.loop = Loop(
             session=self.session,
             compressor=compressor,
@@ -214,6 +221,18 @@ class Runtime:
         self.session.subscribe(self.bounds.handle_event)
         self.workspace.facts["model"] = self.model.name
 
+    def _build_conclusion(self) -> TurnConclusion:
+        return build_conclusion(
+            self._turn_start,
+            session=self.session,
+            workspace=self.workspace,
+            run_action=self.run_harness_action,
+            settings=self.settings.verify,
+            rules=self.settings.rules,
+            get_snapshots=lambda: self.snapshots,
+            is_child=self.environment is not None and bool(self.environment.request.parent),
+        )
+
     async def run_turn(
         self, prompt: str | None, work: TurnWork | None = None, notes: Sequence[str] = ()
     ) -> End:
@@ -226,7 +245,9 @@ class Runtime:
         if self.settings.verify.reproduce or self.model.name == "offline":
             self.conclusion.offer_reproduction(self.toolbox)
         self.committer.prompt = prompt or ""
-        self.conclusion.begin_turn()
+        self._turn_start = TurnStart.record(self.workspace.root)
+        if (conclusion := self._late_conclusion.built) is not None:
+            conclusion.begin_turn(self._turn_start)
         end: End
         self._task = asyncio.current_task()
         try:
@@ -259,11 +280,12 @@ class Runtime:
             strategy = work.settings if work is not None else None
             self.session.append(Prompt(text=text, images=images, strategy=strategy))
             self.loop.inbox.extend(map(HarnessText, notes))
-            told = await self.conclusion.prepare_turn(text)
-            if isinstance(told, TellModel):
-                self.loop.inbox.append(HarnessText(told.text))
-            elif isinstance(told, StopTurn):
-                cut_off = told.end
+            if self._late_conclusion.built is not None or self.settings.verify.reproduce:
+                told = await self.conclusion.prepare_turn(text)
+                if isinstance(told, TellModel):
+                    self.loop.inbox.append(HarnessText(told.text))
+                elif isinstance(told, StopTurn):
+                    cut_off = told.end
         else:
             cut_off = self._restore_interrupted_turn()
         await prepare_model(self.model)
@@ -347,27 +369,25 @@ class Runtime:
 
     async def close(self) -> None:
         """Release the model's connections, the kernel, language servers, the snapshots and the log."""
-        for each in filter(None, (self.team, self.hooks, self.telemetry)):
-            await each.close()
-        if self.workspace.kernel is not None:
-            await self.workspace.kernel.close()
-        if self.workspace.servers is not None:
-            await self.workspace.servers.close()
-        if self.mcp is not None:
-            await self.mcp.close()
-        self.recall_index.close()
-        await self.workspace.background.close()
+        at = self.workspace
+        await close_parts(self.team, self.hooks, self.telemetry, at.kernel, at.servers, self.mcp)
+        if (recall_index := find_built(self.recall_index)) is not None:
+            recall_index.close()
+        await close_parts(at.background)
         await self.model.close()
-        await self.side_calls.roles.close()
+        if (side_calls := find_built(self.side_calls)) is not None:
+            await side_calls.roles.close()
         with suppress(UserError):  # a full disk: the turn has reported it
             await self.session.wait_for_sync()
         self.checkpoints.save()
-        if self.snapshots is not None:
-            await asyncio.to_thread(self.snapshots.close)
+        if (snapshots := find_built(self.snapshots)) is not None:
+            await asyncio.to_thread(snapshots.close)
         self.session.close()
 
     def _restore_interrupted_turn(self) -> TurnEnd | None:
         """Replay the logged part of the turn; return how the model had ended it, if it had."""
+        from agent.turn.resume import find_turn_end, read_interrupted_turn
+
         events = read_interrupted_turn(self.session.replayed)
         for event in events:
             self.conclusion.track_event(event)
@@ -382,6 +402,9 @@ class Runtime:
         if isinstance(event, SnapshotEvent):
             self.concurrent_changes.record_snapshot(event.tree, event.when)
         if isinstance(event, UndoEvent):
+            from agent.turn.resume import apply_undo_event
+            from agent.verify.suite_evidence import is_modified
+
             self.concurrent_changes.record_undo(event.before, event.after)
             apply_undo_event(
                 event, self.workspace.changes, lambda path: not is_modified(self.workspace, path)
@@ -391,6 +414,8 @@ class Runtime:
         return self.conclusion.create_end_event(outcome, summary, self.loop.tally, verification)
 
     def _end_with_error(self, error: Exception) -> End:
+        from agent.turn.turn_error import describe_error
+
         event, outcome = describe_error(error, self.session.folder)
         self._announce_event(event)
         return self._create_end_event(outcome, event.message)
@@ -404,5 +429,6 @@ class Runtime:
 
     async def _take_final_snapshot(self) -> None:
         """Snapshot the workspace after an interrupted batch, so that an undo is limited to the batch."""
-        with suppress(UserError, OSError):  # disk full, folder deleted: the end event follows anyway
-            await self.loop.gateway.record_pending_snapshot()
+        if (gateway := find_built(self.loop.gateway)) is not None:
+            with suppress(UserError, OSError):  # disk full, folder deleted: the end event follows anyway
+                await gateway.record_pending_snapshot()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
@@ -22,10 +21,11 @@ from agent.events import (
 from agent.exit_codes import Exit
 from agent.monitor.answers import GO_ON, GoOn, StopTurn, TellModel, TurnEnd
 from agent.prompt.prompt_intent import PromptIntent
-from agent.rules.named_rule import NamedRule
 from agent.session.log import Session
+from agent.session_settings import NamedRule, VerifySettings
 from agent.turn.auto_commit import Committer
 from agent.turn.refused_commits import OtherCommits, RefusedCommits
+from agent.turn.turn_start import TurnStart
 from agent.turn.turn_verdict import (
     Claimed,
     TurnFacts,
@@ -36,7 +36,6 @@ from agent.verify.gaming.notices import GamingNotices
 from agent.verify.suite_evidence import SuiteEvidence, list_modified_files
 from agent.verify.suite_verifier import RunAction, SuiteVerifier
 from agent.verify.verdict import Claim, Verdict, Verifier, combine_verdicts
-from agent.verify.verify_settings import VerifySettings
 from agent.verify.weakened_tests import WeakenedTests, WeakenedTestsVerifier
 from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
@@ -212,13 +211,13 @@ class TurnConclusion:
                     RequiredTests(rule=rule, workspace=self.workspace, run_action=self.run_action)
                 )
 
-    def begin_turn(self) -> None:
+    def begin_turn(self, start: TurnStart) -> None:
         """Reset the per-turn state: commits of earlier turns do not count."""
         self._commits.clear()
         self._committed.clear()
         self._advice.clear()
         self.refused_commits.begin_turn()
-        self.other_commits.begin_turn(time.time())
+        self.other_commits.begin_turn(start)
         for each in self.verifiers:
             each.begin_turn()
 

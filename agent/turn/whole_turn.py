@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from agent.events import End, Signal
 from agent.exit_codes import Exit
 from agent.monitor.answers import TurnEnd
-from agent.prompt.prompt_intent import PromptIntent
-from agent.turn.auto_commit import Committer
 from agent.turn.loop import HarnessText, Loop, run_in_time
-from agent.turn.turn_end import TurnConclusion, TurnWork
-from agent.turn.turn_verdict import COMMIT_FAILED, explain_verdict, judge_turn
-from agent.verify.suite_evidence import list_modified_files
 from sandbox.errors import Fault, UserError
+
+if TYPE_CHECKING:
+    from agent.turn.auto_commit import Committer
+    from agent.turn.turn_end import TurnConclusion, TurnWork
 
 _EARLY_ENDS = {"limit": Exit.LIMIT, "interrupted": Exit.INTERRUPTED}
 """Exit codes of turns that end before the model is done, so that nothing is verified."""
@@ -42,6 +41,8 @@ async def run_to_end(
         except UserError as error:
             if refused is None or error.fault is Fault.STORAGE_FULL:
                 raise
+            from agent.turn.turn_verdict import COMMIT_FAILED
+
             # The work had ended before, and only its commit was refused.
             conclusion.session.append(Signal(name="model", detail=error.message))
             return conclusion.conclude(COMMIT_FAILED, refused.text, loop.tally)
@@ -64,6 +65,10 @@ async def _conclude(
     ended: TurnEnd, loop: Loop, conclusion: TurnConclusion, committer: Committer, work: TurnWork | None
 ) -> End | Literal["advised", "refused"]:
     """Verify and commit what the loop or the work has done; return why it is run again, if it is."""
+    from agent.prompt.prompt_intent import PromptIntent
+    from agent.turn.turn_verdict import explain_verdict, judge_turn
+    from agent.verify.suite_evidence import list_modified_files
+
     await asyncio.to_thread(list_modified_files, conclusion.workspace)  # many take a while: not in the loop
     await conclusion.keep_reproduction()
     takes_advice = work is None or work.takes_advice  # only now does `auto` know it

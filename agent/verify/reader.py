@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agent.budget.limit_settings import LimitSettings
 from agent.children.children import Children
 from agent.children.spec import ChildSpec
 from agent.model.protocol import UNPAID
+from agent.session_settings import LimitSettings
 from agent.turn.runtime import Runtime
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass

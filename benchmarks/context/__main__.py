@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from agent.context.context_settings import DEFAULT_CONTEXT, ContextSettings, Outputs
 from agent.events import Event
+from agent.session_settings import DEFAULT_CONTEXT, ContextSettings, Outputs
 from benchmarks.context.data import events, generated, joined, load
 from benchmarks.context.measure import Result, interval, replay
 from benchmarks.context.policies import Ours, policies

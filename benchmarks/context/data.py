@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.context.context_settings import Outputs
 from agent.events import AskedAction, Event, MessageEvent, ObservationEvent, Prompt, SessionStart
+from agent.session_settings import Outputs
 
 _FENCED = re.compile(r"```(?:bash|sh)?\n(.*?)```", re.DOTALL)
 _LINE = re.compile(r"(?:goto|open\s+\S+)\s+(\d+)\s*$", re.MULTILINE)

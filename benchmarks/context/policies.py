@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from agent.context.compression import summary
 from agent.context.compression.compressor import Compressor
-from agent.context.context_settings import ContextSettings
 from agent.context.ledger.session_facts import Facts
 from agent.context.projection.masking import render_message
 from agent.context.projection.message_slots import FoldMessage, count_bytes
 from agent.context.projection.projection import BYTES_PER_TOKEN, Projection
 from agent.events import Event, MessageEvent, ObservationEvent, Prompt, SessionStart
 from agent.model.protocol import AssistantMessage
+from agent.session_settings import ContextSettings
 from tools.core.action import Action
 
 

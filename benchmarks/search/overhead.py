@@ -20,11 +20,10 @@ from agent.assemble import assemble_runtime
 from agent.children.spec import ChildSpec
 from agent.monitor.answers import TurnEnd
 from agent.session_request import SessionRequest
-from agent.session_settings import SessionSettings
+from agent.session_settings import SessionSettings, StrategySettings
 from agent.strategy.candidate import Candidate
 from agent.strategy.ranking import rank_candidates
 from agent.strategy.strategy import run_strategy
-from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
 from sandbox.access_settings import AccessSettings
 from sandbox.policy.decision import Approval

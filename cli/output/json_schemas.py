@@ -16,7 +16,7 @@ def build_events_schema() -> dict[str, Any]:
     """Build the schema of one line of `--output stream-json`, and of a session's log."""
     from pydantic import Discriminator, TypeAdapter
 
-    from agent.events.serialization import KINDS
+    from agent.events.parsing import KINDS
 
     union: Any = reduce(or_, dict.fromkeys(KINDS.values()))
     schema = TypeAdapter[Any](Annotated[union, Discriminator("kind")]).json_schema()

@@ -9,11 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from agent.app_dirs import Home
-from agent.extension.commands.command_folders import has_commands
-from agent.extension.hooks.hook_files import has_hook_files
-from agent.extension.skills.skill_folders import has_skills
+from agent.extension.extension_files import has_agent_files, has_commands, has_hook_files, has_skills
 from agent.session_settings import SessionSettings
-from agent.team.definitions.agent_folders import has_agent_files
 from cli.settings.environment import AS_THEY_ARE, build_variable_name, merge_layers, read_environment
 from cli.settings.permission_rules import build_rules, read_stored_rules
 from cli.settings.project_settings import read_project_settings

@@ -7,12 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.budget.budget_text import FORMS, parse_budget
 from agent.model.model_settings import RateLimitSettings
-from agent.monitor.discipline_settings import Level
-from agent.monitor.workflow_rules import RULES
-from agent.strategy.strategy_table import is_known_strategy, read_strategies
-from cli.settings.footer_template import check_template
+from agent.session_settings import Level
 from cli.settings.permission_rules import build_rules
 from cli.settings.settings_files import locate_setting, read_settings_file
 from cli.settings.settings_types import (
@@ -24,9 +20,7 @@ from cli.settings.settings_types import (
     replace_setting,
 )
 from sandbox.errors import Fault, UserError
-from sandbox.view.visible_paths import resolve_visible_paths
 from tools.core.tool_settings import Format
-from tools.edit.format_registry import WAYS
 from tools.mcp.server_settings import ServerSetting, check_server
 from tools.web.web_settings import WebSettings
 
@@ -68,6 +62,9 @@ def check_values(values: Mapping[str, Any], path: Path | None) -> Settings:
     if not values:
         return Settings()
     from pydantic import ValidationError
+
+    from cli.settings.footer_template import check_template
+    from sandbox.view.visible_paths import resolve_visible_paths
 
     def format_place(key: str) -> str:
         return f" in {locate_setting(path, key)}" if path else ""
@@ -209,6 +206,8 @@ def _check_keys(keys: Mapping[str, list[str]], where: Callable[[str], str]) -> N
 
 def _check_formats(formats: list[Format] | None, where: str) -> None:
     """Raise UserError if no edit format can create a file."""
+    from tools.edit.format_registry import WAYS
+
     if formats is not None and not any(WAYS[each].creates for each in formats):
         creating = ", ".join(name for name, way in WAYS.items() if way.creates)
         raise UserError(
@@ -219,6 +218,8 @@ def _check_formats(formats: list[Format] | None, where: str) -> None:
 
 
 def _check_rules(named: Mapping[str, Level], where: str) -> None:
+    from agent.monitor.workflow_rules import RULES
+
     known = [rule.name for rule in RULES]
     for name in named:
         if name not in known:
@@ -228,6 +229,8 @@ def _check_rules(named: Mapping[str, Level], where: str) -> None:
 
 def _check_budget(text: str, where: str) -> None:
     """Raise UserError for a text that is no budget. where: its place, for the message"""
+    from agent.budget.budget_text import FORMS, parse_budget
+
     try:
         parse_budget(text)
     except ValueError as error:
@@ -236,6 +239,8 @@ def _check_budget(text: str, where: str) -> None:
 
 
 def _check_strategy(name: str, where: str) -> None:
+    from agent.strategy.strategy_table import is_known_strategy, read_strategies
+
     if not is_known_strategy(name):
         message = f"setting 'strategy.name'{where}: there is no strategy {name!r}"
         raise UserError(Fault.CONFIGURATION, message, f"Strategies: {', '.join(read_strategies())}.")

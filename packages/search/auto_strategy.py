@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from agent.events import Signal
 from agent.exit_codes import Exit
 from agent.monitor.answers import TurnEnd
+from agent.session_settings import StrategySettings
 from agent.strategy.refinement import Refinement
-from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import make_strategy
 from agent.strategy.strategy_turn import StrategyTurn
 from sandbox.errors import UserError

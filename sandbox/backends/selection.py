@@ -8,20 +8,21 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
-from sandbox.backends.constraints import Constraints
+from sandbox.deferred import defer
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import create_private_folder, write_private_file
 from sandbox.helpers.own_programs import PROGRAMS, exclude_workspace, find_own_program, is_planted
 from sandbox.lazy_dataclass import dataclass
-from sandbox.process.command import Sandbox
 from sandbox.secrets.child_environment import find_home
-from sandbox.view.visible_paths import check_visible_paths
 
 if TYPE_CHECKING:
+    from sandbox.backends.constraints import Constraints
     from sandbox.network.proxy import Proxy
+    from sandbox.process.command import Sandbox
 
 AUTO = "auto"
 BACKENDS = ("bubblewrap", "landlock", "seatbelt", "unconfined")
@@ -71,14 +72,29 @@ def choose_sandbox(
         hint = f"Set `sandbox` to {AUTO}, or `network` to an empty list."
         raise UserError(Fault.CONFIGURATION, f"a list of hosts needs bubblewrap, not {preferred}", hint)
     shown = tuple(visible)
-    bounds = Constraints(root, spill=spill, hidden=hidden, denied=denied, network=network, visible=shown)
-    check_visible_paths(shown, bounds.collect_secret_paths())
-    options = _Options(bounds=bounds, cache=cache, hosts=tuple(hosts), image=image, resident=resident)
+    bounds = defer(
+        partial(
+            _build_constraints,
+            root,
+            spill=spill,
+            hidden=tuple(hidden),
+            denied=tuple(denied),
+            network=network,
+            visible=shown,
+        )
+    )
+    if shown:
+        from sandbox.view.visible_paths import check_visible_paths
+
+        check_visible_paths(shown, bounds.collect_secret_paths())
+    options = _Options(
+        root=root.resolve(), bounds=bounds, cache=cache, hosts=tuple(hosts), image=image, resident=resident
+    )
     reason = ""
     for name in wanted:
         made = _MAKERS[name](options, reason)
-        if not isinstance(made, str):
-            return made
+        if type(made) is not str:  # `isinstance` would build a deferred one
+            return cast("Sandbox", made)
         reason = f"{reason}; {name}: {made}" if reason else f"{name}: {made}"
         if hosts and name == "bubblewrap":
             reason += "; so the list of hosts in `network` is not applied"
@@ -86,8 +102,15 @@ def choose_sandbox(
     raise UserError(Fault.CONFIGURATION, f"the sandbox asked for does not work here: {reason}", hint)
 
 
+def _build_constraints(root: Path, **bounds: Any) -> Constraints:
+    from sandbox.backends.constraints import Constraints
+
+    return Constraints(root, **bounds)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
+    root: Path
     bounds: Constraints
     cache: Path | None
     hosts: tuple[str, ...]
@@ -96,13 +119,17 @@ class _Options:
 
 
 def _create_bubblewrap(options: _Options, because: str) -> Sandbox | str:
-    from sandbox.backends.bubblewrap import Bubblewrap
-
-    found = _load_probe_result(options.cache, options.bounds.root) or _find_working_bubblewrap(
-        options.cache, options.bounds.root
+    found = _load_probe_result(options.cache, options.root) or _find_working_bubblewrap(
+        options.cache, options.root
     )
     if isinstance(found, str):
         return found
+    return defer(partial(_build_bubblewrap, options, found), name="bubblewrap", warning="")
+
+
+def _build_bubblewrap(options: _Options, found: _BubblewrapProbe) -> Sandbox:
+    from sandbox.backends.bubblewrap import Bubblewrap
+
     return Bubblewrap(
         options.bounds,
         program=Path(found.program),
@@ -137,7 +164,7 @@ def _create_container(options: _Options, because: str) -> Sandbox | str:
 
     if not options.image:
         return "no image is set"
-    found = find_engine(options.bounds.root)
+    found = find_engine(options.root)
     if isinstance(found, str):
         return found
     return Container(options.bounds, engine=found, image=options.image)
@@ -146,7 +173,7 @@ def _create_container(options: _Options, because: str) -> Sandbox | str:
 def _create_unconfined(options: _Options, because: str) -> Sandbox | str:
     from sandbox.backends.unconfined import Unconfined
 
-    return Unconfined(options.bounds.root, spill=options.bounds.spill, because=because)
+    return Unconfined(options.root, spill=options.bounds.spill, because=because)
 
 
 _MAKERS = {

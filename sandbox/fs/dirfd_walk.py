@@ -10,7 +10,6 @@ from pathlib import Path
 
 from sandbox.errors import translate_write_errors
 from sandbox.fs.installation import is_own_file
-from sandbox.fs.protected_paths import GIT, OWN
 from sandbox.lazy_dataclass import dataclass
 
 
@@ -155,6 +154,8 @@ class PathWalk:
 
 def check_writable(path: str, root: Path) -> None:
     """Raise ProtectedPath for a path that must not be edited. path: relative to the root, links resolved"""
+    from sandbox.fs.protected_paths import GIT, OWN
+
     parts = path.split("/")
     if parts[0] in OWN or any(part.casefold() == GIT for part in parts):
         raise ProtectedPath(f"{path!r} is protected: git's folder and patchwright's settings are not edited")

@@ -18,7 +18,9 @@ from sandbox.lazy_pattern import compile_lazily
 
 # git itself refuses longer chains of symbolic references.
 _MAX_SYMBOLIC_DEPTH = 5
-_OBJECT_ID = compile_lazily(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_HEX = frozenset("0123456789abcdef")
+_DIGITS = (40, 64)
+"""Hexadecimal digits of an object's id, by the repository's format."""
 
 
 def find_root(path: Path) -> Path | None:
@@ -130,7 +132,7 @@ def _resolve_reference(folder: Path, name: str) -> str:
             or _read_packed_reference(shared, name)
         )
         if not line.startswith("ref:"):
-            return line if _OBJECT_ID.fullmatch(line) else ""
+            return line if len(line) in _DIGITS and _HEX.issuperset(line) else ""
         name = line.removeprefix("ref:").strip()
         if not name.startswith("refs/") or ".." in name.split("/"):
             return ""

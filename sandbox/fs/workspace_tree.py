@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-import shlex
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sandbox.errors import translate_write_errors
 from sandbox.fs.dirfd_walk import (
@@ -23,7 +23,9 @@ from sandbox.fs.dirfd_walk import (
 )
 from sandbox.fs.regular_file import READ_FLAGS, describe_file_type
 from sandbox.fs.repository import find_git_dir, find_inner_repository
-from sandbox.fs.text_file import TextFile, build_new_format, decode_text, encode_text
+
+if TYPE_CHECKING:
+    from sandbox.fs.text_file import TextFile
 
 __all__ = ["NotAFile", "OutsideWorkspace", "ProtectedPath", "Tree"]
 
@@ -49,6 +51,8 @@ class Tree:
         """
         check_writable(path, self.root)
         if inner := find_inner_repository(self.root, path):
+            import shlex
+
             quoted = shlex.quote(inner)
             is_there = find_git_dir(self.root / inner) is not None
             first = "" if is_there else f"check it out (git submodule update --init {quoted}) and "
@@ -104,12 +108,14 @@ class Tree:
         Raises BinaryFile.
         """
         from sandbox.fs.declared_encoding import list_declared_encodings
+        from sandbox.fs.text_file import decode_text
 
         return decode_text(content, list_declared_encodings(self.root, self.resolve_relative(path)))
 
     def build_new_format(self, path: str, text: str) -> TextFile:
         """Return the format (encoding, byte-order mark) of a new file."""
         from sandbox.fs.declared_encoding import list_declared_encodings, needs_mark
+        from sandbox.fs.text_file import build_new_format
 
         path = self.resolve_relative(path)
         return build_new_format(
@@ -131,6 +137,8 @@ class Tree:
 
     def write_text(self, path: str, text: str, like: TextFile | None) -> None:
         """Write text in the format (encoding, line endings) of `like`; None: UTF-8 and \\n."""
+        from sandbox.fs.text_file import encode_text
+
         self.write(path, encode_text(text, like))
 
     def remove(self, path: str) -> None:

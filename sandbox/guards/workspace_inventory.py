@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sandbox.guards import ALLOWED_REPOSITORIES
 from sandbox.guards.folder_record import GIT, FolderRecord, Identity, list_folder, read_signature
 from sandbox.guards.self_run_files import FOLDERS
 
@@ -44,7 +45,6 @@ class Inventory:
     def __init__(self, root: Path, *, worth_watching: int = _WORTH_WATCHING) -> None:
         self.root = root
         self.is_complete = True
-        self.allows_repository: Callable[[str], bool] = lambda path: False
         self._lock = threading.RLock()
         self._watch: Watch | None = None
         self._worth_watching = worth_watching
@@ -53,6 +53,11 @@ class Inventory:
         self._entries = 0
         self._share = 1
         self._repositories: frozenset[str] | None = None
+
+    @property
+    def allows_repository(self) -> Callable[[str], bool]:
+        """The user's rule on git folders at a path."""
+        return ALLOWED_REPOSITORIES.get(self.root, _allow_none)
 
     @property
     def is_loaded(self) -> bool:
@@ -207,6 +212,10 @@ class Inventory:
 def open_inventory(root: Path) -> Inventory:
     """Return the inventory of a workspace, which everything in this process shares. root: resolved"""
     return Inventory(root)
+
+
+def _allow_none(path: str) -> bool:
+    return False
 
 
 def _join(folder: str, name: str) -> str:

@@ -14,8 +14,6 @@ import pytest
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
-from agent.budget.limit_settings import LimitSettings
-from agent.context.context_settings import ContextSettings
 from agent.exit_codes import Exit
 from agent.model.http.http_model import HttpModel
 from agent.model.model_settings import CatalogSettings, ModelSettings
@@ -24,7 +22,7 @@ from agent.model.routing.planner_executor import PlannerExecutor
 from agent.model.routing.roles import Role
 from agent.model_selection import ModelSelection
 from agent.session_request import SessionRequest
-from agent.session_settings import SessionSettings
+from agent.session_settings import ContextSettings, LimitSettings, SessionSettings
 from sandbox.access_settings import AccessSettings
 from sandbox.errors import Fault, UserError
 from sandbox.policy.decision import Approval, Mode

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import pytest
 
-from agent.events.serialization import KINDS as LOGGED
+from agent.events.parsing import KINDS as LOGGED
 from patchwright.api.events import KINDS, End, Event, Message, parse_event
 
 STREAMED = {"delta"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.context.context_settings import ContextSettings
+from agent.session_settings import ContextSettings
 from benchmarks.context.data import Run, Step, events, generated, joined, load
 from benchmarks.context.measure import CACHED, FRESH, replay
 from benchmarks.context.policies import LastOutputs, Listed, Ours, policies

@@ -24,9 +24,9 @@ from agent.extension.skills.skill_catalog import SkillCatalog
 from agent.extension.skills.skill_file import Skill
 from agent.model.providers.model_family import find_family
 from agent.team.ask_user_tool import make_ask_user_tool
-from agent.team.attach import SessionTeam
 from agent.team.child_tools import Outbox, make_ask_tool, make_findings_tool
 from agent.team.delegate_tools import make_delegate_tool
+from agent.team.session_team import SessionTeam
 from cli.app import app
 from cli.hooks import install
 from cli.hooks.entry import NAMES as HOOKS

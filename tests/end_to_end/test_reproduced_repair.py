@@ -12,7 +12,7 @@ from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
 from agent.events import End
 from agent.session_request import SessionRequest
-from agent.verify.verify_settings import VerifySettings
+from agent.session_settings import VerifySettings
 from tests.support.child_sessions import settings_for
 from tests.support.cli import run
 from tests.support.repo import Repo

@@ -377,7 +377,7 @@ def main() -> None:
 
 def _build_validators() -> None:
     """Build what each process builds of the types of events and settings when it reads the first of them."""
-    from agent.events.serialization import KINDS, _get_adapter
+    from agent.events.parsing import KINDS, _get_adapter
     from cli.settings.settings_checks import _build_adapter
 
     _build_adapter()

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 from agent.events import End, Event
 from agent.session.log import read_events
-from agent.session_settings import SessionSettings
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import SessionSettings, StrategySettings
 from agent.strategy.strategy_table import choose_work
 from agent.turn.runtime import Runtime
 from sandbox.access_settings import AccessSettings

@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agent.session_settings import SessionSettings
-from agent.team.team_settings import TeamSettings
+from agent.session_settings import SessionSettings, TeamSettings
 from sandbox.access_settings import AccessSettings
 from sandbox.policy.decision import Approval
 from tests.support.cli import call, script

@@ -14,9 +14,9 @@ from typing import Any
 from agent.app_dirs import Home
 from agent.events import MergeEvent
 from agent.session.log import read_events
-from agent.session_settings import SessionSettings
-from agent.team.attach import SessionTeam, attach_team
-from agent.team.team_settings import TeamSettings
+from agent.session_settings import SessionSettings, TeamSettings
+from agent.team.attach import attach_team
+from agent.team.session_team import SessionTeam
 from agent.turn.runtime import Runtime
 from cli.output.lines.agent_rows import format_tree
 from cli.output.style.paint import make_painter

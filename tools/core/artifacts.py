@@ -7,7 +7,6 @@ from pathlib import Path
 
 from sandbox.fs.private_files import create_private_folder, write_private_file
 from sandbox.lazy_pattern import compile_lazily
-from sandbox.process.output_capture import remove_abandoned_spills
 from sandbox.secrets.child_environment import redact_bytes
 
 _REF = compile_lazily(r"^out:([0-9]+)$")
@@ -31,6 +30,8 @@ class Artifacts:
 
     def remove_leftovers(self) -> None:
         """Remove what a killed process left half-written here and in the session's folder."""
+        from sandbox.process.output_capture import remove_abandoned_spills
+
         remove_abandoned_spills(self.folder)
         remove_abandoned_spills(self.folder.parent)
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from sandbox.lazy_pattern import compile_lazily
 from sandbox.secrets.child_environment import redact
-from tools.changes.file_versions import diff_sequences
 
 MAX_LINE = 500
 """Characters shown of one line: longer lines are generated or minified, and carry little information."""
@@ -45,6 +44,8 @@ def number_lines(lines: Iterable[str], first: int, *, width: int = 1) -> list[st
 
 def format_unified_diff(path: str, before: str, after: str, old_path: str = "") -> str:
     """Return a unified diff; `--- /dev/null` for a missing or empty file. old_path: previous path if the file moved"""
+    from tools.changes.file_versions import diff_sequences
+
     skipped, old, new = _trim_to_changes(before, after)
     changes = diff_sequences(old, new)
     if not changes:
@@ -70,6 +71,8 @@ def format_unified_diff(path: str, before: str, after: str, old_path: str = "") 
 
 def count_changed_lines(before: str, after: str) -> tuple[int, int]:
     """Return the numbers of lines that a unified diff of the two would add and remove."""
+    from tools.changes.file_versions import diff_sequences
+
     _, old, new = _trim_to_changes(before, after)
     changes = diff_sequences(old, new)
     return sum(d - c for _, _, c, d in changes), sum(b - a for a, b, _, _ in changes)

@@ -7,27 +7,28 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from sandbox.deferred import defer
 from sandbox.fs.workspace_tree import Tree
 from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
 from sandbox.policy.rules import NO_RULES, Rules
 from sandbox.policy.trust import Trusts, trust_nothing
-from sandbox.process.command import Sandbox
 from tools.changes.session_changes import SessionChanges
 from tools.core.action import Observation
 from tools.core.artifacts import Artifacts
 from tools.core.tool_folders import ToolFolders
 from tools.core.tool_settings import ToolSettings
-from tools.shell.background_commands import BackgroundCommands
 
 if TYPE_CHECKING:
     from sandbox.fs.transaction.transactions import Transactions
+    from sandbox.process.command import Sandbox
     from sandbox.snapshots.restore import RestoreResult
     from tools.changes.file_versions import SeenVersion
     from tools.code.lsp.session_servers import Servers
     from tools.core.content_guard import ContentGuard
     from tools.kernel.kernel_protocol import Kernel
     from tools.session.session_history import SessionHistory
+    from tools.shell.background_commands import BackgroundCommands
 
 
 AT_WORK = "at-work"
@@ -90,7 +91,7 @@ class Workspace:
     history: SessionHistory | None = None
     content_guard: ContentGuard | None = None
     shared_results: ResultCache | None = None
-    background: BackgroundCommands = field(default_factory=BackgroundCommands)
+    background: BackgroundCommands = field(default_factory=lambda: defer(_create_background_commands))
     progress: Callable[[str], None] = lambda line: None
 
     @property
@@ -111,3 +112,9 @@ class Workspace:
 
         self.artifacts.remove_leftovers()
         shutil.rmtree(self.folders.reports, ignore_errors=True)
+
+
+def _create_background_commands() -> BackgroundCommands:
+    from tools.shell.background_commands import BackgroundCommands
+
+    return BackgroundCommands()

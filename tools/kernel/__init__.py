@@ -12,7 +12,6 @@ from tools.core.action import Effect, Observation, ToolFailure
 from tools.core.registry import tool
 from tools.core.text import format_count
 from tools.core.workspace import Workspace
-from tools.shell.command_output import shape_output
 
 if TYPE_CHECKING:
     from tools.kernel.kernel_process import BlockResult
@@ -43,6 +42,8 @@ async def python(code: str, timeout: int | None = None, *, at: Workspace) -> Obs
 
 
 def _build_observation(at: Workspace, block: BlockResult, limit: float) -> Observation:
+    from tools.shell.command_output import shape_output
+
     output = shape_output(at, block.output, budget=BUDGET)
     refs = [at.artifacts.save(picture) for picture in block.pictures]
     table = at.artifacts.save(block.table.encode("utf-8", "replace")) if block.table else ""

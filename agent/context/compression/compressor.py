@@ -8,21 +8,21 @@ enough; the past is summarised when its records have grown too long. The last st
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from agent.app_dirs import Home
-from agent.context.compression import cache_economics, folding, summary
-from agent.context.compression.provenance import mark_foreign_orders
 from agent.context.compression.token_budget import Budget
-from agent.context.context_settings import DEFAULT_CONTEXT, ContextSettings
 from agent.context.ledger.session_facts import Facts
 from agent.context.ledger.state_ledger import render_ledger
-from agent.context.projection import masking, truncation
-from agent.context.projection.digest import KnownWords
 from agent.context.projection.message_slots import FoldMessage, Slot, count_bytes, find_steps
 from agent.context.projection.projection import NEVER_SENT, Projection
 from agent.events import Compaction, Fold
 from agent.model.protocol import AssistantMessage, ToolMessage
+from agent.session_settings import DEFAULT_CONTEXT, ContextSettings
 from sandbox.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from agent.context.projection.digest import KnownWords
 
 WORTH = 0.10
 """Share of the history that a compaction has to save at least; otherwise it is skipped."""
@@ -111,6 +111,9 @@ class Compressor:
 
     async def summarise_past(self, reason: str, *, focus: str = "", recent: int | None = None) -> Compaction:
         """Summarise the past in one text, by a model if there is one; code checks it."""
+        from agent.context.compression import summary
+        from agent.context.compression.provenance import mark_foreign_orders
+
         budget = self.compute_budget()
         slots = self.projection.slots[
             : self._find_recent_start(budget.recent_tokens if recent is None else recent)
@@ -126,6 +129,8 @@ class Compressor:
 
     async def _write_summary(self, summarise: Summarise, slots: Sequence[Slot], focus: str) -> str:
         """Ask for a summary: the conversation's own model where that keeps its cache and there is room."""
+        from agent.context.compression import summary
+
         guideline = summary.read_guideline(Home.from_environment().config / summary.OWN_GUIDELINE)
         here = self.summarise_here()
         asked = summary.build_inline_prompt(self.facts, focus=focus, guideline=guideline)
@@ -190,6 +195,8 @@ class Compressor:
         return start
 
     def _fold_steps(self, end: int, reason: str, *, worth: float = WORTH) -> Compaction | None:
+        from agent.context.compression import folding
+
         slots = self.projection.slots
         folds = folding.fold_steps(slots, 0, end, _collect_remaining_words(slots[:end]))
         saved = sum(_count_fold_bytes(slots, fold) - count_bytes(fold.text) for fold in folds)
@@ -204,6 +211,9 @@ class Compressor:
         if not cold and raw - self._looked_at < LOOK_EVERY:
             return None
         self._looked_at, self.cold = raw, False
+        from agent.context.compression import cache_economics
+        from agent.context.projection import masking
+
         slots = self.projection.slots
         gone = masking.find_superseded(slots)
         gone = {at: by for at, by in gone.items() if not slots[at].short and slots[at].size >= masking.WORTH}
@@ -240,6 +250,8 @@ class Compressor:
         return self._fold_steps(self._find_recent_start(0), reason, worth=0.0)
 
     def _mask_all(self, reason: str) -> Compaction | None:
+        from agent.context.projection import masking
+
         slots = self.projection.slots
         texts = masking.mask_outputs(slots, 0, len(slots), _collect_remaining_words(slots))
         saved = sum(
@@ -248,6 +260,8 @@ class Compressor:
         return self._build_event("masking", saved, reason, masked=texts) if texts else None
 
     def _summarise_all(self, reason: str) -> Compaction | None:
+        from agent.context.compression import summary
+
         slots = self.projection.slots[: self._find_recent_start(0)]
         self.facts.used = summary.find_references_in_use(self.projection.slots, self.facts.used)
         return (
@@ -262,6 +276,8 @@ class Compressor:
         Its records alone would exceed the window and be summarised in turn. Names in use are searched in the
         newest part.
         """
+        from agent.context.compression import summary
+
         self.cold = True
         slots = self.projection.slots
         newest, room = len(slots), LOOKED_THROUGH
@@ -288,6 +304,8 @@ class Compressor:
 
     def _cut_all(self, reason: str, limit: int) -> Compaction | None:
         """Cut every long message to its beginning and end, and arguments to their beginnings (the last resort)."""
+        from agent.context.projection import truncation
+
         projection = self.projection
         slots = projection.slots
         others = projection.byte_count - sum(slot.size for slot in truncation.find_long_slots(slots))
@@ -301,6 +319,8 @@ class Compressor:
         return event
 
     def _build_summary_event(self, slots: Sequence[Slot], text: str, reason: str) -> Compaction:
+        from agent.context.compression import summary
+
         inside = [slot for slot in slots if not slot.is_from_person]
         room = max(
             int(self.compute_budget().past_tokens / 2 / max(self.projection.estimate_tokens(1000), 1) * 1000),
@@ -336,6 +356,8 @@ class Compressor:
 
 def _collect_remaining_words(slots: Sequence[Slot]) -> KnownWords:
     """Collect the words of the parts that folding `slots` does not remove."""
+    from agent.context.projection.digest import KnownWords
+
     known = KnownWords()
     for slot in slots:
         if slot.is_from_person or isinstance(slot.message, FoldMessage):

@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from agent.context.compression.compressor import Compressor
 from agent.context.compression.summary import list_headings
-from agent.context.context_settings import DEFAULT_CONTEXT, ContextSettings
 from agent.context.ledger.session_facts import Facts
 from agent.context.projection import references
 from agent.context.projection.masking import render_message
@@ -21,6 +20,7 @@ from agent.context.projection.message_slots import count_bytes
 from agent.context.projection.projection import BYTES_PER_TOKEN, Projection
 from agent.events import Compaction, Event, MessageEvent, ObservationEvent, Prompt
 from agent.model.protocol import AssistantMessage
+from agent.session_settings import DEFAULT_CONTEXT, ContextSettings
 from sandbox.lazy_dataclass import dataclass
 
 Write = Callable[[str], Awaitable[str]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.context.context_settings import DEFAULT_CONTEXT, ContextSettings
+from agent.session_settings import DEFAULT_CONTEXT, ContextSettings
 from sandbox.lazy_dataclass import dataclass
 
 LEAST_WINDOW = 1_600

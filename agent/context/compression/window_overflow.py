@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from agent.context.compression.compressor import Compressor
+from typing import TYPE_CHECKING
+
 from agent.model.protocol import UNPAID, ContextOverflow, RequestRefused
 from sandbox.errors import Fault, UserError
+
+if TYPE_CHECKING:
+    from agent.context.compression.compressor import Compressor
 
 SMALL_WINDOW = 32_768
 """Tokens of the largest window for which the length of a reply is limited."""

@@ -13,8 +13,6 @@ from dataclasses import field
 from typing import Any
 
 from agent.context.ledger.user_constraints import find_demand_cue, split_sentences
-from agent.context.projection import references
-from agent.context.projection.masking import list_changed_paths
 from agent.events import Compaction, Event, MessageEvent, ObservationEvent, PlanEvent, Prompt, Steer
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
@@ -134,6 +132,8 @@ class Facts:
                 self.constraints.setdefault(sentence[start : start + 300], event_id)
 
     def _add_observation(self, event: ObservationEvent) -> None:
+        from agent.context.projection.masking import list_changed_paths
+
         data = event.data
         if event.tool == "memory" and not event.failed:
             if note := data.get("note"):
@@ -150,7 +150,9 @@ class Facts:
         if isinstance(report := data.get("report"), Mapping):
             self._add_test_report(report, event)
         elif event.failed:
-            for line in references.find_errors(event.text)[-2:]:
+            from agent.context.projection.references import find_errors
+
+            for line in find_errors(event.text)[-2:]:
                 _remember(self.errors, sanitize_first_line(line, 200), event.id, 8)
             _remember(self.tried, f"{event.tool}: {sanitize_first_line(event.text, 120)}", event.id)
         if commit := data.get("commit"):
@@ -172,7 +174,10 @@ class Facts:
         self.tests_at = event.id
         if not names:
             self.errors.clear()
-        for line in references.find_errors(event.text)[:4] if names else ():
+            return
+        from agent.context.projection.references import find_errors
+
+        for line in find_errors(event.text)[:4]:
             _remember(self.errors, sanitize_first_line(line, 200), event.id, 8)
 
     def _touch_file(self, path: str) -> FileState:
@@ -183,8 +188,10 @@ class Facts:
 
 def strip_foreign_text(text: str) -> str:
     """Return the user's own text of a prompt, without piped text, quotations, code blocks and notes of the program."""
-    text = _OUR_NOTE.sub("", text)
-    return _FOREIGN_LINE.sub("", remove_foreign_text(text))
+    if text.startswith("[I have"):
+        text = _OUR_NOTE.sub("", text)
+    text = remove_foreign_text(text)
+    return _FOREIGN_LINE.sub("", text) if any(mark in text for mark in ("|", ">", "```")) else text
 
 
 def sanitize_first_line(text: str, limit: int) -> str:

@@ -62,7 +62,8 @@ def split_sentences(text: str) -> Iterator[str]:
     start = 0
     for gap in chain(_SENTENCE.finditer(text), [None]):
         sentence = " ".join(text[start : gap.start() if gap else len(text)].split()).strip("-* ")
-        if len(sentence) >= (SHORTEST_DENSE if _DENSE.search(sentence) else SHORTEST):
+        is_dense = not sentence.isascii() and _DENSE.search(sentence)
+        if len(sentence) >= (SHORTEST_DENSE if is_dense else SHORTEST):
             yield sentence
         start = gap.end() if gap else len(text)
 

@@ -81,14 +81,19 @@ def explain_profile(setting: str, window: int, model: str) -> tuple[Profile, str
         return PROFILES["tiny"], f"a window of up to {TINY_WINDOW:,} tokens"
     if window <= SMALL_WINDOW:
         return PROFILES["small"], f"a window of up to {SMALL_WINDOW:,} tokens"
-    if (size := _WEAK.search(model.lower())) is not None:
+    if _has_digit(model) and (size := _WEAK.search(model.lower())) is not None:
         return PROFILES["small"], f"a small model, by its name ({size[0]})"
     return PROFILES["generic"], f"a window above {SMALL_WINDOW:,} tokens, and no small size in the name"
 
 
 def is_below_a_billion(model: str) -> bool:
     """Return whether a model has less than a billion parameters, by its name: too few to drive a session."""
-    return _WEAKEST.search(model.lower()) is not None
+    return _has_digit(model) and _WEAKEST.search(model.lower()) is not None
+
+
+def _has_digit(model: str) -> bool:
+    """Return whether a name can tell a size."""
+    return any(each.isdigit() for each in model)
 
 
 def select_tools(profile: Profile, offered: Sequence[ToolSpec], *, commits: bool = False) -> list[ToolSpec]:

@@ -10,18 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agent.context.projection.definitions import (
-    Definition,
-    find_definitions,
-    find_lists,
-    is_heading,
-    measure_indent,
-)
 from agent.context.projection.focus import Points
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
+
+if TYPE_CHECKING:
+    from agent.context.projection.definitions import Definition
 
 MIN_VIEW = 30
 """Numbered lines from which a view is worth shortening."""
@@ -98,6 +94,8 @@ def find_elidable_lines(
     `asked` in `data` gives the first and last requested line; without it the view is from the top.
     points: names and lines whose definitions stay
     """
+    from agent.context.projection.definitions import find_definitions, find_lists, is_heading
+
     start, end = _find_view(lines)
     small, prose = 0 < (data.get("lines") or 0) <= SMALL, str(data.get("path", "")).lower().endswith(PROSE)
     if end - start < MIN_VIEW or small or prose:
@@ -184,6 +182,8 @@ def _find_pointed_at(
 
 def _find_nearby_range(view: Sequence[Line], asked: tuple[int, int] | None) -> range:
     """Return the indices to keep: the requested lines with their surroundings, and the enclosing definition."""
+    from agent.context.projection.definitions import is_heading, measure_indent
+
     top = view[0].number or 0
     if asked is None:
         return range(TOP)

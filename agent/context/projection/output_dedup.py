@@ -11,13 +11,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agent.context.context_settings import Outputs
 from agent.context.projection import references
 from agent.context.projection.digest import KnownWords
 from agent.context.projection.file_views import Line, find_elidable_lines, group_runs, parse_lines
 from agent.context.projection.focus import Focus
 from agent.context.projection.repeated_lines import LEAST, Reference, VisibleLines
 from agent.model.protocol import AssistantMessage, Message, ToolMessage
+from agent.session_settings import Outputs
 from sandbox.lazy_dataclass import dataclass
 from tools.core.action import Action
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from agent.context.projection.folding import fold_slots, rebuild_fold_slot
+from agent.context.projection.entering_outputs import EnteringOutputs
 from agent.context.projection.message_slots import (
     FoldMessage,
     NoteMessage,
@@ -20,9 +21,6 @@ from agent.context.projection.message_slots import (
     count_bytes,
     count_message_bytes,
 )
-from agent.context.projection.outline import Outline, Row
-from agent.context.projection.output_dedup import OutputDeduplicator
-from agent.context.projection.truncation import cut_output, shorten_slot
 from agent.events import (
     Compaction,
     Event,
@@ -35,6 +33,9 @@ from agent.events import (
 from agent.model.protocol import AssistantMessage, Image, Message, Request, ToolMessage, ToolSpec, UserMessage
 from agent.session.log_index import parse_event_id
 from tools.core.action import Action
+
+if TYPE_CHECKING:
+    from agent.context.projection.outline import Outline
 
 BYTES_PER_TOKEN = 3.6
 """English prose has about 4 bytes a token, code and JSON about 3.2; corrected by the usage that providers report."""
@@ -72,7 +73,7 @@ class Projection:
         """Return the picture of a prompt by its name."""
         self._tokens_per_byte = 1 / BYTES_PER_TOKEN
         self._fixed: tuple[object, int] = (None, 0)  # key of the cached value, and its bytes
-        self._entering = OutputDeduplicator("whole")
+        self._entering = EnteringOutputs("whole")
         self._loading = False
         self.clear()
 
@@ -128,6 +129,8 @@ class Projection:
 
     def build_outline(self) -> Outline:
         """Return the positions of the source events of the messages."""
+        from agent.context.projection.outline import Outline, Row
+
         rows = [Row(s.first, s.last, isinstance(s.message, FoldMessage), s.by) for s in self.slots]
         going: list[int] = []
         if self._asked is not None:
@@ -140,6 +143,8 @@ class Projection:
 
         events: by position. Raises ValueError if they do not give these messages.
         """
+        from agent.context.projection.folding import rebuild_fold_slot
+
         self._loading = True
         for row in outline.rows:
             event = events[row.by[0] if row.fold else row.first]
@@ -229,7 +234,7 @@ class Projection:
         """Return the bytes of the messages after this compaction; lost references are sent as text again."""
         tried = copy(self)
         tried.slots = list(self.slots)
-        tried._entering = OutputDeduplicator(self._entering.how)
+        tried._entering = EnteringOutputs(self._entering.how)
         tried._apply_compaction(event)
         return tried._bytes
 
@@ -296,6 +301,8 @@ class Projection:
         """Append the finished batch, message and observations together; lost observations get a placeholder."""
         if self._asked is None:
             return
+        from agent.context.projection.truncation import cut_output
+
         asked, self._asked = self._asked, None
         self._append_slot(asked)
         assert isinstance(asked.message, AssistantMessage)
@@ -319,6 +326,8 @@ class Projection:
         return next((cut for start, cut in reversed(self._cuts) if start < place), 0)
 
     def _apply_compaction(self, event: Compaction) -> None:
+        from agent.context.projection.folding import fold_slots
+
         if event.masked:
             texts = {parse_event_id(each): text for each, text in event.masked.items()}
             self.slots = [
@@ -380,6 +389,8 @@ class Projection:
 
 
 def _mask_slot(slot: Slot, text: str, event: Event) -> Slot:
+    from agent.context.projection.truncation import shorten_slot
+
     short = shorten_slot(slot, text)
     if short is not slot:
         short.by = (*slot.by, _get_place(event))

@@ -11,9 +11,6 @@ from agent.context.projection.projection import NEVER_SENT, Projection
 from agent.session.branch_history import History
 from agent.session.log_index import parse_event_id
 
-FAR = 4 * NEVER_SENT
-"""Bytes of a log from which its past is loaded lazily: a log of that size is read completely in a fifth of a second."""
-
 SHORTENING = ("compaction", "compaction+", "compaction*")
 
 STEPS = ("message", "prompt")
@@ -22,7 +19,7 @@ STEPS = ("message", "prompt")
 
 def find_newest_part(history: History) -> int:
     """Return the position of the first event to load completely; 0 if the log has to be loaded completely."""
-    if history.find_newest_place(*SHORTENING) or history.get_branch_size() <= FAR:
+    if history.find_newest_place(*SHORTENING):
         return 0
     start = history.find_oldest_place(*STEPS, after=history.find_tail_start(NEVER_SENT))
     return start if 0 < history.find_oldest_place("message") < start else 0

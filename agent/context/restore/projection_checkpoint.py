@@ -14,15 +14,17 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.context.ledger.session_facts import Facts
-from agent.context.projection.outline import Outline
 from agent.context.projection.projection import NEVER_SENT, Projection
 from agent.events import Compaction, Event, Rewind, SessionStart
 from agent.session.branch_history import History
 from patchwright.version import VERSION
 from sandbox.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from agent.context.projection.outline import Outline
 
 NAME = "checkpoint.json"
 
@@ -153,6 +155,8 @@ def apply_checkpoint(known: SavedState, history: History, projection: Projection
 
 
 def _parse_checkpoint(data: bytes, history: History) -> SavedState | None:
+    from agent.context.projection.outline import Outline
+
     head_line, _, body = data.partition(b"\n")
     head = json.loads(head_line)
     at = head["at"]

@@ -6,13 +6,15 @@ import itertools
 from collections.abc import Iterable, Iterator
 
 from agent.context.ledger.session_facts import Facts
-from agent.context.projection.projection import Projection
-from agent.context.restore.lazy_history import find_newest_part, load_far_past
+from agent.context.projection.projection import NEVER_SENT, Projection
 from agent.context.restore.projection_checkpoint import Checkpoints, apply_checkpoint
 from agent.events import Compaction, Event
 from agent.session.branch_history import History
 from agent.session.log import Session
 from agent.session.log_index import parse_event_id
+
+FAR = 4 * NEVER_SENT
+"""Bytes of a log from which its past is loaded lazily: a log of that size is read completely in a fifth of a second."""
 
 
 def follow_session(session: Session, projection: Projection, facts: Facts) -> Checkpoints:
@@ -37,7 +39,11 @@ def follow_session(session: Session, projection: Projection, facts: Facts) -> Ch
 def _replay_history(history: History, projection: Projection, facts: Facts) -> None:
     if _find_last_summary(history, frozenset()) is None:  # both need the complete log: read it once
         facts.clear()
-        start = find_newest_part(history)
+        start = 0
+        if history.get_branch_size() > FAR:
+            from agent.context.restore.lazy_history import find_newest_part, load_far_past
+
+            start = find_newest_part(history)
         if start:
             load_far_past(history, projection, facts, start)
         projection.load_events(_feed_facts(history.read_events_from(f"e{start}"), facts))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agent.app_dirs import Home
 from agent.extension.commands.command_file import SHELL, BadCommandFile, PromptCommand, parse_command_file
-from agent.extension.commands.command_folders import FOLDERS, TRUST_PLACE, USER_FOLDER
+from agent.extension.extension_files import COMMAND_FOLDERS, COMMANDS, COMMANDS_TRUST
 from agent.extension.plugins.plugin_layout import list_markdown_files
 from agent.extension.plugins.plugin_store import Plugin, list_plugins
 from agent.extension.project_trust import describe_untrusted, is_trusted
@@ -56,7 +56,7 @@ def load_commands(home: Home, root: Path) -> CommandCatalog:
     notices: list[str] = []
     commands: dict[str, PromptCommand] = {}
     files = list(_read_project_files(root, notices))
-    if files and is_trusted(home, root, TRUST_PLACE, _list_definitions(files)):
+    if files and is_trusted(home, root, COMMANDS_TRUST, _list_definitions(files)):
         _add_files(commands, files, notices, is_project=True)
     elif files:
         notices.append(describe_untrusted(len(files), "command", root))
@@ -105,14 +105,14 @@ def _add_files(
 
 
 def _read_user_files(home: Home, notices: list[str]) -> Iterator[_File]:
-    folder = home.config / USER_FOLDER
+    folder = home.config / COMMANDS
     return _read_files(
         _list_names(folder), notices, lambda name: read_regular_file(folder / name, SETTINGS), str(folder)
     )
 
 
 def _read_project_files(root: Path, notices: list[str]) -> Iterator[_File]:
-    for folder in FOLDERS:
+    for folder in COMMAND_FOLDERS:
 
         def read(name: str, folder: str = folder) -> bytes | None:
             return read_workspace_file(root, f"{folder}/{name}", SETTINGS)

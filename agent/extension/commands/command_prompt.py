@@ -13,9 +13,8 @@ from dataclasses import replace
 from agent.app_dirs import Home
 from agent.extension.commands.command_catalog import load_commands
 from agent.extension.commands.command_file import SHELL, PromptCommand
-from agent.extension.commands.command_folders import has_commands
+from agent.extension.extension_files import has_commands, make_copies_folder
 from agent.extension.plugins.plugin_copies import expand_root
-from agent.extension.skills.skill_folders import make_copies_folder
 from agent.turn.runtime import Runtime
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily

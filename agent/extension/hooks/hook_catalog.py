@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent.app_dirs import Home
+from agent.extension.extension_files import HOOK_FILES, HOOKS, HOOKS_TRUST
 from agent.extension.hooks.hook_definition import HookDefinition
-from agent.extension.hooks.hook_files import FILES, TRUST_PLACE, USER_FILE
 from agent.extension.hooks.hook_parser import parse_hook_file, parse_hooks
 from agent.extension.plugins.plugin_hooks import read_plugin_hooks
 from agent.extension.plugins.plugin_store import list_plugins
@@ -34,12 +34,12 @@ def load_hooks(home: Home, root: Path) -> HookCatalog:
     found = _read_user_hooks(home, notices)
     ignored: list[str] = []
     theirs = _read_project_hooks(root, ignored)
-    if theirs and is_trusted(home, root, TRUST_PLACE, _list_definitions(theirs)):
+    if theirs and is_trusted(home, root, HOOKS_TRUST, _list_definitions(theirs)):
         found += theirs
         notices += ignored
     elif theirs:
         notices.append(describe_untrusted(len(theirs), "agent hook", root))
-    elif has_trust(home, root, TRUST_PLACE):
+    elif has_trust(home, root, HOOKS_TRUST):
         notices.append(f"the agent hooks that you trusted in {str(root)!r} are gone: none of them runs")
     for plugin in list_plugins(home):
         found += read_plugin_hooks(plugin, [])  # what of them is not used was told when it was added
@@ -52,7 +52,7 @@ def find_hooks_to_trust(root: Path) -> tuple[Definition, ...]:
 
 
 def _read_user_hooks(home: Home, notices: list[str]) -> list[HookDefinition]:
-    path = home.config / USER_FILE
+    path = home.config / HOOKS
     try:
         content = read_regular_file(path, SETTINGS)
     except UserError as error:
@@ -63,7 +63,7 @@ def _read_user_hooks(home: Home, notices: list[str]) -> list[HookDefinition]:
 
 def _read_project_hooks(root: Path, notices: list[str]) -> list[HookDefinition]:
     found: list[HookDefinition] = []
-    for name in FILES:
+    for name in HOOK_FILES:
         try:
             content = read_workspace_file(root, name, SETTINGS)
         except UserError as error:

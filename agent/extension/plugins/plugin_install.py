@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from agent.app_dirs import Home
+from agent.app_dirs import PLUGINS, Home
 from agent.extension.plugins.git_source import open_source
 from agent.extension.plugins.marketplace import select_plugin
 from agent.extension.plugins.plugin_manifest import read_manifest
 from agent.extension.plugins.plugin_parts import PluginContents, compare_parts, read_parts
 from agent.extension.plugins.plugin_store import (
-    FOLDER,
     Plugin,
     PluginRecord,
     find_plugin,
@@ -164,6 +163,6 @@ def _list_programs(folder: Path, files: Mapping[str, bytes]) -> frozenset[str]:
 def _remove_empty(place: Path) -> None:
     """Remove a plugin's folder, and that of all plugins, where nothing is left in it."""
     for each in (place, place.parent):
-        if each.name == FOLDER or each.parent.name == FOLDER:
+        if each.name == PLUGINS or each.parent.name == PLUGINS:
             with suppress(OSError):  # not empty, or gone
                 each.rmdir()

@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agent.extension.commands.command_file import SHELL, BadCommandFile, parse_command_file
+from agent.extension.extension_files import SKILL_FILE
 from agent.extension.plugins.plugin_hooks import read_plugin_hooks
 from agent.extension.plugins.plugin_layout import list_markdown_files, list_skill_places
 from agent.extension.plugins.plugin_servers import PluginServer, read_servers
 from agent.extension.plugins.plugin_store import Plugin
 from agent.extension.skills.skill_file import BadSkill, parse_skill
 from agent.extension.skills.skill_files import list_skill_files, read_skill_file
-from agent.extension.skills.skill_folders import FILE
+from agent.team import OWN_TOOLS
 from agent.team.definitions.agent_file import BadAgentFile, parse_agent_file
-from agent.team.definitions.builtin_agents import OWN_TOOLS
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
 from sandbox.lazy_dataclass import dataclass
@@ -63,8 +63,10 @@ def _read_skills(plugin: Plugin, left: list[str]) -> Iterator[PluginPart]:
         source = folder.relative_to(plugin.folder).as_posix()
         try:
             files = list_skill_files(folder)
-            contents = {each: read_skill_file(folder, "", folder, each) or b"" for each in (FILE, *files)}
-            skill = parse_skill(contents[FILE].decode("utf-8", "replace"), source, folder, files=files)
+            contents = {
+                each: read_skill_file(folder, "", folder, each) or b"" for each in (SKILL_FILE, *files)
+            }
+            skill = parse_skill(contents[SKILL_FILE].decode("utf-8", "replace"), source, folder, files=files)
         except (BadSkill, UserError) as error:
             left.append(str(error))
             continue
@@ -74,7 +76,7 @@ def _read_skills(plugin: Plugin, left: list[str]) -> Iterator[PluginPart]:
         if skill.allowed_tools:
             words.append(f"would like, and is not granted: {', '.join(skill.allowed_tools)}")
         if skill.unused:
-            left.append(f"{source}/{FILE}: fields without effect: {', '.join(skill.unused)}")
+            left.append(f"{source}/{SKILL_FILE}: fields without effect: {', '.join(skill.unused)}")
         whole = b"".join(name.encode() + b"\0" + contents[name] for name in sorted(contents))
         yield _make_part(plugin, "skill", skill.name, "; ".join(words), whole)
 

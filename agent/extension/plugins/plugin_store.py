@@ -17,9 +17,6 @@ from sandbox.fs.private_files import create_private_folder, write_private_file
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
 from sandbox.lazy_dataclass import dataclass
 
-FOLDER = "plugins"
-"""Folder of all plugins, below Patchwright's data, which commands cannot see."""
-
 RECORD = "record.json"
 STATE = "state"
 
@@ -67,15 +64,10 @@ class Plugin:
         return [self.folder / each for each in self.record.layout.get(kind, ())]
 
 
-def has_plugins(home: Home) -> bool:
-    """Whether the user ever added a plugin."""
-    return (home.lasting_data / FOLDER).is_dir()
-
-
 def list_plugins(home: Home) -> list[Plugin]:
     """Return the plugins by name."""
     try:
-        names = sorted(os.listdir(home.lasting_data / FOLDER))
+        names = sorted(os.listdir(home.plugins))
     except OSError:  # there are none
         return []
     found = (find_plugin(home, each) for each in names if not each.startswith("."))
@@ -86,7 +78,7 @@ def find_plugin(home: Home, name: str) -> Plugin | None:
     """Return a plugin by its name; None if there is none, or its record cannot be read."""
     import json
 
-    place = home.lasting_data / FOLDER / name
+    place = home.plugins / name
     if "/" in name or name.startswith("."):
         return None
     try:
@@ -101,7 +93,7 @@ def find_plugin(home: Home, name: str) -> Plugin | None:
 
 def locate_plugin(home: Home, record: PluginRecord) -> Plugin:
     """Return a plugin with its places, whether it was accepted or not."""
-    place = home.lasting_data / FOLDER / record.name
+    place = home.plugins / record.name
     return Plugin(record=record, folder=place / record.digest[:16], state=place / STATE)
 
 
@@ -126,7 +118,7 @@ def write_record(home: Home, record: PluginRecord) -> None:
     """Accept a plugin: from now on its parts act. Its files are there already."""
     import json
 
-    place = home.lasting_data / FOLDER / record.name
+    place = home.plugins / record.name
     create_private_folder(place)
     written = place / f".{RECORD}.{os.getpid()}"
     write_private_file(written, json.dumps(asdict(record), indent=1, ensure_ascii=False).encode())

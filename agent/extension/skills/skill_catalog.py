@@ -9,13 +9,13 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from agent.app_dirs import Home
+from agent.extension.extension_files import SKILL_FILE, SKILL_FOLDERS, SKILLS_TRUST, list_skill_folders
 from agent.extension.plugins.plugin_layout import list_skill_places
 from agent.extension.plugins.plugin_store import Plugin, list_plugins
 from agent.extension.project_trust import describe_untrusted, has_trust, is_trusted
 from agent.extension.skills.skill_check import find_deviations
 from agent.extension.skills.skill_file import BadSkill, Skill, parse_skill
 from agent.extension.skills.skill_files import list_skill_files, measure_skill, read_skill_file
-from agent.extension.skills.skill_folders import FILE, FOLDERS, TRUST_PLACE, list_user_folders
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.trust import Definition
@@ -59,8 +59,8 @@ def load_skills(home: Home, root: Path) -> SkillCatalog:
     """Load the skills of a session in the workspace at `root`. Those that cannot be used become notices."""
     loaded = _Loading()
     found = list(_find_project_skills(root, loaded))
-    asks = bool(found) and has_trust(home, root, TRUST_PLACE)
-    if asks and is_trusted(home, root, TRUST_PLACE, _list_definitions(root, found, described=False)):
+    asks = bool(found) and has_trust(home, root, SKILLS_TRUST)
+    if asks and is_trusted(home, root, SKILLS_TRUST, _list_definitions(root, found, described=False)):
         loaded.add_skills(found)
     elif found:
         loaded.notices.append(describe_untrusted(len(found), "skill", root))
@@ -120,7 +120,7 @@ class _Loading:
                 self.add_bad(str(error))
                 continue
             except UnicodeDecodeError:
-                self.add_bad(f"{each.source}/{FILE}: it is not UTF-8: save it so")
+                self.add_bad(f"{each.source}/{SKILL_FILE}: it is not UTF-8: save it so")
                 continue
             if strict:
                 self.deviations += [
@@ -154,7 +154,7 @@ class _Loading:
 
 def _find_project_skills(root: Path, loaded: _Loading) -> Iterator[_Found]:
     inside, left = root.resolve(), MOST_BYTES
-    for parent in FOLDERS:
+    for parent in SKILL_FOLDERS:
         for name in _list_names(root / parent):
             folder = root / parent / name
             if not folder.resolve().is_relative_to(inside):
@@ -173,13 +173,13 @@ def _find_project_skills(root: Path, loaded: _Loading) -> Iterator[_Found]:
 
 
 def _find_user_skills(home: Home, loaded: _Loading) -> Iterator[_Found]:
-    for parent in list_user_folders(home):
+    for parent in list_skill_folders(home):
         yield from list_skills_below(parent, loaded)
 
 
 def list_skills_below(parent: Path, loaded: _Loading) -> Iterator[_Found]:
     """Yield the skill that a folder is, or those that it has."""
-    folders = [parent] if (parent / FILE).is_file() else [parent / name for name in _list_names(parent)]
+    folders = [parent] if (parent / SKILL_FILE).is_file() else [parent / name for name in _list_names(parent)]
     for folder in folders:
         found = _read_skill(folder, folder, "", quote_name(str(folder)), loaded)
         if found is not None:
@@ -188,7 +188,7 @@ def list_skills_below(parent: Path, loaded: _Loading) -> Iterator[_Found]:
 
 def _read_skill(root: Path, folder: Path, inside: str, source: str, loaded: _Loading) -> _Found | None:
     try:
-        content = read_skill_file(root, inside, folder, FILE)
+        content = read_skill_file(root, inside, folder, SKILL_FILE)
         if content is None:
             return None
         return _Found(
@@ -243,7 +243,7 @@ def _describe(found: _Found) -> str:
 def _compute_digest(root: Path, found: _Found) -> str:
     """Return a digest of all files of a skill; one that cannot be read counts by its name."""
     whole = hashlib.sha256()
-    for name in (FILE, *found.files):
+    for name in (SKILL_FILE, *found.files):
         try:
             content = read_skill_file(root, found.inside, found.folder, name) or b""
         except UserError:

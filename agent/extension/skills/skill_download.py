@@ -8,11 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from agent.app_dirs import Home, make_private_folder
+from agent.extension.extension_files import SKILL_FILE, SKILL_FOLDERS
 from agent.extension.plugins.git_source import open_source
-from agent.extension.skills.skill_folders import FILE, FOLDERS
 from sandbox.fs.private_files import create_private_folder, write_private_file
 
-_PLACES = ("skills", *FOLDERS)
+_PLACES = ("skills", *SKILL_FOLDERS)
 """Folders of a repository that may hold its skills, where it is none itself."""
 
 
@@ -25,7 +25,7 @@ def download_skills(home: Home, address: str, reference: str, path: str) -> Iter
     folder = make_private_folder(home.cache / "fetched")
     with open_source(home, address, reference) as tree, TemporaryDirectory(dir=folder) as name:
         chosen = path or next((each for each in _PLACES if _has_skills(each, tree.entries)), "")
-        found = tree if not path and FILE in tree.entries else tree.narrow(chosen)
+        found = tree if not path and SKILL_FILE in tree.entries else tree.narrow(chosen)
         place = Path(name, Path(chosen or address.rstrip("/")).name.removesuffix(".git"))
         for each, content in found.read_all().items():
             target = place / each
@@ -37,4 +37,4 @@ def download_skills(home: Home, address: str, reference: str, path: str) -> Iter
 
 
 def _has_skills(folder: str, names: Iterable[str]) -> bool:
-    return any(each.startswith(f"{folder}/") and each.endswith(f"/{FILE}") for each in names)
+    return any(each.startswith(f"{folder}/") and each.endswith(f"/{SKILL_FILE}") for each in names)

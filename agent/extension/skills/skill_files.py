@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
+from agent.extension.extension_files import SKILL_FILE
 from agent.extension.skills.skill_file import Skill
-from agent.extension.skills.skill_folders import FILE
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import create_private_folder
 from sandbox.fs.regular_file import SETTINGS, SOURCE, read_regular_file
@@ -37,7 +37,7 @@ def list_skill_files(folder: Path) -> tuple[str, ...]:
                 f"{str(folder)!r} is no skill: it has more than {MOST_FILES} files",
                 "Move what it does not need elsewhere.",
             )
-    return tuple(sorted(each for each in found if each != FILE))
+    return tuple(sorted(each for each in found if each != SKILL_FILE))
 
 
 def measure_skill(folder: Path, files: Sequence[str]) -> int:
@@ -59,7 +59,7 @@ def read_skill_file(root: Path, inside: str, folder: Path, name: str) -> bytes |
         raise UserError(
             Fault.USAGE, f"{name!r} is no file of a skill", "Name it relative to the skill's folder."
         )
-    limit = SETTINGS if name == FILE else SOURCE
+    limit = SETTINGS if name == SKILL_FILE else SOURCE
     if inside:
         return read_workspace_file(root, f"{inside}/{name}", limit)
     path = folder / name
@@ -75,7 +75,7 @@ def copy_skill(skill: Skill, root: Path, target: Path) -> Path:
 
     Programs stay executable. Raises UserError if the folder cannot be written.
     """
-    for name in (FILE, *skill.files):
+    for name in (SKILL_FILE, *skill.files):
         try:
             content = read_skill_file(root, skill.inside, skill.folder, name)
         except UserError:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent.app_dirs import Home
+from agent.extension.extension_files import SKILL_FILE, SKILL_FOLDERS, SKILLS
 from agent.extension.skills.skill_check import find_deviations
 from agent.extension.skills.skill_file import Skill
 from agent.extension.skills.skill_files import copy_skill
-from agent.extension.skills.skill_folders import FILE, FOLDERS, USER_FOLDER
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import create_private_folder
 
@@ -30,11 +30,13 @@ def write_skill(home: Home, root: Path | None, name: str) -> Path:
         )
     folder = _choose_folder(home, root, name)
     try:
-        with (folder / FILE).open("x", encoding="utf-8") as file:
+        with (folder / SKILL_FILE).open("x", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
-        raise UserError(Fault.READ_ONLY, f"cannot write {str(folder / FILE)!r}: {error.strerror}") from None
-    return folder / FILE
+        raise UserError(
+            Fault.READ_ONLY, f"cannot write {str(folder / SKILL_FILE)!r}: {error.strerror}"
+        ) from None
+    return folder / SKILL_FILE
 
 
 def add_skill(home: Home, root: Path | None, skill: Skill) -> Path:
@@ -44,7 +46,7 @@ def add_skill(home: Home, root: Path | None, skill: Skill) -> Path:
 
 def _choose_folder(home: Home, root: Path | None, name: str) -> Path:
     """Make the folder of a skill. Raises UserError if it exists, or a link in its place leads out of the project."""
-    folder = (home.config / USER_FOLDER if root is None else root / FOLDERS[0]) / name
+    folder = (home.config / SKILLS if root is None else root / SKILL_FOLDERS[0]) / name
     if folder.exists():
         raise UserError(Fault.USAGE, f"{str(folder)!r} exists", "Remove it, or choose another name.")
     try:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from agent.model.http.overflow_wordings import LIMIT, OVERFLOW, SENT
-from agent.model.http.retry import PASSING, parse_retry_after
+from agent.model.http.retry import PASSING, TransientError, parse_retry_after
 from agent.model.protocol import ContextOverflow, RequestRefused, ToolsRefused
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
@@ -34,19 +34,6 @@ _NO_CREDIT = (
     "permission_error",
     "billing_error",
 )
-
-
-class TransientError(Exception):
-    """A failure that a retry may cure.
-
-    asked: seconds to wait, as requested by the server; tries: after this many a further one is no use, 0: no limit
-    """
-
-    def __init__(self, reason: str, asked: float | None = None, tries: int = 0) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.asked = asked
-        self.tries = tries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

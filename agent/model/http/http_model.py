@@ -11,11 +11,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from agent.model.http.answer_stream import MISSHAPEN, iter_deltas
-from agent.model.http.error_responses import RequestTarget, TransientError, classify_failure, parse_error_body
 from agent.model.http.http_client import IDLE_TIMEOUT, Answer, HttpClient, WireError
 from agent.model.http.refused_items import RefusedItems
-from agent.model.http.retry import TRIES, RetryBudget
+from agent.model.http.retry import TRIES, RetryBudget, TransientError
 from agent.model.protocol import (
     ContextOverflow,
     CutOff,
@@ -28,13 +26,13 @@ from agent.model.protocol import (
 from agent.model.providers.model_catalog import DEFAULT_WINDOW, Listing
 from agent.model.servers.server_facts import ServerFacts
 from agent.model.wire_formats.kept_parts import name_endpoint, stamp_endpoint
-from agent.model.wire_formats.reply_bounds import ReplyTooLarge
 from agent.model.wire_formats.wire_protocol import Assembler, Wire
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent.model.rate_limits.rate_gate import RateGate
+    from agent.model.wire_formats.reply_bounds import ReplyTooLarge
 
 _ERROR_BYTES = 1 << 16
 """Bytes of an error page that are read: its first words are shown, the connection is kept if that was all."""
@@ -112,10 +110,6 @@ class HttpModel:
         self._wire = wire
         self.url = self._base + wire.path
         wire.endpoint = name_endpoint(self.url)
-        place = self.address
-        self._asked = RequestTarget(
-            url=self.url, model=place.model, key=self._key, variable=place.key_variable
-        )
         self._client = HttpClient(self.url, idle_timeout=self._idle_timeout)
 
     @property
@@ -183,13 +177,16 @@ class HttpModel:
             raise
 
     async def _attempt_request(self, request: Request) -> AsyncGenerator[Delta, None]:
-        assembler = self._wire.create_assembler()
         request = self._refused.apply(request)
         body = self._wire.body(request)
         try:
             answer = await self._client.post(self._headers(), body)
         except WireError as error:
-            raise self._classify_wire_error(error, assembler) from None
+            raise self._classify_wire_error(error, self._wire.create_assembler()) from None
+        from agent.model.http.answer_stream import iter_deltas  # after the request, not before
+        from agent.model.wire_formats.reply_bounds import ReplyTooLarge
+
+        assembler = self._wire.create_assembler()
         try:
             if answer.status != 200:
                 raise self._handle_refusal(answer, await answer.read(_ERROR_BYTES), request, body)
@@ -225,6 +222,8 @@ class HttpModel:
         return error
 
     def _build_reply(self, assembler: Assembler) -> Reply:
+        from agent.model.http.answer_stream import MISSHAPEN
+
         try:
             usage = assembler.usage
             reply = assembler.build_reply(usage)
@@ -301,6 +300,8 @@ class HttpModel:
 
     def _handle_refusal(self, answer: Answer, said: bytes, request: Request, body: bytes) -> Exception:
         """Return the error of a refused request; _Concession if another one is worth sending at once."""
+        from agent.model.http.error_responses import parse_error_body
+
         text = said.decode("utf-8", "replace")
         if answer.status in (400, 404) and self._instead is not None and "/responses" in text:
             self._client.close()
@@ -318,7 +319,11 @@ class HttpModel:
         return _Concession() if self._refused.find(request, body, answer.status, message) else error
 
     def _classify_failure(self, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
-        error = classify_failure(self._asked, status, headers, body)
+        from agent.model.http.error_responses import RequestTarget, classify_failure
+
+        place = self.address
+        asked = RequestTarget(url=self.url, model=place.model, key=self._key, variable=place.key_variable)
+        error = classify_failure(asked, status, headers, body)
         if isinstance(error, ContextOverflow) and error.limit:
             self.window, self._window_known = error.limit, True
             self._on_learned(ServerFacts(window=error.limit, window_source="a refusal"))

@@ -8,7 +8,20 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
-from sandbox.network.tls_context import create_tls_context
+
+
+class _PlainConnection(http.client.HTTPConnection):
+    """A connection without TLS, to a host that is looked up by its bytes: a text is encoded by `encodings.idna`, which
+    with its tables is a twentieth of a start."""
+
+    def connect(self) -> None:
+        host = self.host
+        try:
+            if host.isascii():
+                self.host = host.encode()  # type: ignore[assignment]
+            super().connect()
+        finally:
+            self.host = host
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +41,9 @@ class Route:
         proxy = self.proxy
         host, port = (proxy.hostname or "", proxy.port or 80) if proxy else (self.host, self.port)
         if not self.secure:
-            return http.client.HTTPConnection(host, port, timeout=self.connect_timeout)
+            return _PlainConnection(host, port, timeout=self.connect_timeout)
+        from sandbox.network.tls_context import create_tls_context
+
         connection = http.client.HTTPSConnection(
             host, port, timeout=self.connect_timeout, context=create_tls_context()
         )

@@ -18,6 +18,19 @@ PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 _PAUSES = (0.5, 2.0, 8.0)
 
 
+class TransientError(Exception):
+    """A failure that a retry may cure.
+
+    asked: seconds to wait, as requested by the server; tries: after this many a further one is no use, 0: no limit
+    """
+
+    def __init__(self, reason: str, asked: float | None = None, tries: int = 0) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.asked = asked
+        self.tries = tries
+
+
 class RetryBudget:
     """Retries and waiting time left for one request."""
 

@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from agent.model.protocol import AssistantMessage, Message, Request, ToolSpec, UserMessage
-from agent.model.wire_formats.chat_messages import FORM, ChatAssembler, message_to_json, tool_to_json
+from agent.model.wire_formats.chat_messages import FORM, message_to_json, tool_to_json
 from agent.model.wire_formats.kept_parts import Kept, select_parts
-from agent.model.wire_formats.refused_effort import lower_effort
 from agent.model.wire_formats.wire_protocol import (
     Assembler,
     EncodedPrefix,
@@ -30,7 +29,7 @@ class ChatDialect:
     usage: request token counts in the stream
     reasoning: send the model's reasoning back to it
     limit: parameter for the output limit
-    effort: reasoning effort (see `agent.model.effort`), "" for the model's default
+    effort: reasoning effort (see `agent.model.model_settings`), "" for the model's default
     temperature: of the sampling, None for the model's default
     mark: request the prompt cache, which Anthropic's models require (gateways pass it on)
     images: accepts images; else a note says that there was one
@@ -174,6 +173,8 @@ class ChatWire:
 
     def create_assembler(self) -> Assembler:
         """See `Wire.create_assembler`."""
+        from agent.model.wire_formats.chat_assembler import ChatAssembler
+
         return ChatAssembler()
 
     def parse_error(self, piece: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
@@ -187,6 +188,8 @@ class ChatWire:
 
     def adapt_to_refusal(self, said: str) -> bool:
         """See `Wire.adapt_to_refusal`."""
+        from agent.model.wire_formats.refused_effort import lower_effort
+
         if self.dialect.nulls and _NULL_CONTENT.search(said) and not _TOO_LONG.search(said):
             self.dialect = replace(self.dialect, nulls=False)
             return True

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from agent.model.effort import EFFORTS
+from agent.model.model_settings import EFFORTS
 from sandbox.lazy_pattern import compile_lazily
 
 _LISTED = compile_lazily(

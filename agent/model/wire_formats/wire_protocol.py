@@ -18,7 +18,6 @@ from agent.model.protocol import (
     Usage,
     UserMessage,
 )
-from agent.model.wire_formats.reply_bounds import ReplyBounds, check_event_size
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -40,6 +39,8 @@ class Assembler(ABC):
     """
 
     def __init__(self) -> None:
+        from agent.model.wire_formats.reply_bounds import ReplyBounds
+
         self.spoke = False
         self.finished = False
         self.bounds = ReplyBounds()
@@ -172,6 +173,8 @@ class EventParser:
 
     def feed(self, piece: bytes) -> list[str]:
         """Return the data of the events that `piece` completes."""
+        from agent.model.wire_formats.reply_bounds import check_event_size
+
         if b"\n" not in piece and b"\r" not in piece:
             self._keep_rest(piece)
             return []
@@ -199,6 +202,8 @@ class EventParser:
         return self.feed(b"\n\n")
 
     def _keep_rest(self, piece: bytes) -> None:
+        from agent.model.wire_formats.reply_bounds import check_event_size
+
         if piece:
             self._rest.append(piece)
             self._rest_size += len(piece)

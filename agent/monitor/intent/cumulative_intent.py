@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 from agent.context.ledger.session_facts import Facts
 from agent.events import ChainEvent, DecisionEvent, Event, MessageEvent, ObservationEvent, Prompt, Steer
 from agent.monitor.answers import GO_ON, ActionAnswer, Ask, TellPerson
-from agent.monitor.discipline_settings import Chains
 from agent.monitor.intent.trail import Chain, Change, Link, Trail
 from agent.monitor.monitor import Monitor
 from agent.prompt.hook_wishes import asks_to_skip_hooks
 from agent.session.branch_history import History
+from agent.session_settings import Chains
 from tools.core.action_guard import BegunAction
 from tools.core.workspace import Workspace
 

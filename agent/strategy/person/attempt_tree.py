@@ -24,9 +24,9 @@ from agent.events import (
     Verification,
 )
 from agent.session.log import read_events
+from agent.session_settings import CHOSEN_STRATEGY
 from agent.strategy.candidate import Candidate, read_verdict
 from agent.strategy.progress import list_failing_tests
-from agent.strategy.strategy_settings import CHOSEN_STRATEGY
 from agent.verify.verdict import Verdict
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass

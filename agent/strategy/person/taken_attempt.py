@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from agent.children.places import open_git
 from agent.events import BY_STRATEGY, ChoiceEvent, End, MessageEvent, ObservationEvent, Verification
 from agent.monitor.answers import TurnEnd
+from agent.session_settings import TAKEN
 from agent.strategy.person.attempt_tree import AttemptNode, AttemptTree
 from agent.strategy.person.patch_exchange import NothingToTake, build_exchange
-from agent.strategy.strategy_settings import TAKEN
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TypeVar
 
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass

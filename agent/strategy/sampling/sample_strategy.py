@@ -12,13 +12,13 @@ from functools import partial
 
 from agent.children.spec import ChildSpec
 from agent.monitor.answers import TurnEnd
+from agent.session_settings import StrategySettings
 from agent.strategy.best_candidate import apply_best
 from agent.strategy.candidate import Candidate
 from agent.strategy.race import race_attempts
 from agent.strategy.refinement import Refinement
 from agent.strategy.sampling.diversity import Variation, list_starting_places, vary_attempt
 from agent.strategy.sampling.stopping import explain_stop, read_outcome
-from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
 from sandbox.lazy_dataclass import dataclass
 

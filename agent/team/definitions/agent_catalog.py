@@ -9,14 +9,15 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from agent.app_dirs import Home
+from agent.extension.extension_files import AGENT_FOLDERS, AGENTS
 from agent.extension.front_matter import split_head
 from agent.extension.plugins.plugin_layout import list_markdown_files
 from agent.extension.plugins.plugin_store import Plugin, list_plugins
 from agent.extension.project_trust import describe_untrusted, is_trusted
+from agent.team import OWN_TOOLS
 from agent.team.definitions.agent_definition import AgentDefinition
 from agent.team.definitions.agent_file import BadAgentFile, parse_agent_file
-from agent.team.definitions.agent_folders import FOLDERS, USER_FOLDER
-from agent.team.definitions.builtin_agents import BUILT_IN, OWN_TOOLS
+from agent.team.definitions.builtin_agents import BUILT_IN
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
 from sandbox.fs.untrusted_file import read_workspace_file
@@ -25,7 +26,7 @@ from sandbox.policy.trust import Definition
 from sandbox.sanitize import quote_name
 from tools.builtin_tools import NAMES
 
-TRUST_PLACE = FOLDERS[0]
+TRUST_PLACE = AGENT_FOLDERS[0]
 """Place below which the trust in all agents of a project is stored."""
 
 MOST_FILES = 200
@@ -130,7 +131,7 @@ class _Loading:
 
 
 def _read_user_files(home: Home, notices: list[str]) -> list[_File]:
-    folder, found = home.config / USER_FOLDER, []
+    folder, found = home.config / AGENTS, []
     for name in _list_names(folder):
         try:
             content = read_regular_file(folder / name, SETTINGS)
@@ -143,7 +144,7 @@ def _read_user_files(home: Home, notices: list[str]) -> list[_File]:
 
 
 def _read_project_files(root: Path, notices: list[str]) -> Iterator[_File]:
-    for folder in FOLDERS:
+    for folder in AGENT_FOLDERS:
         for name in _list_names(root / folder):
             try:
                 content = read_workspace_file(root, f"{folder}/{name}", SETTINGS)

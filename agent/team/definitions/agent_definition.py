@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from agent.model.effort import Effort
+from agent.model.model_settings import Effort
 from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
 from tools.core.tool_names import ToolGrant

@@ -15,7 +15,7 @@ from agent.extension.front_matter import (
     read_list_field,
     split_front_matter,
 )
-from agent.model.effort import Effort
+from agent.model.model_settings import Effort
 from agent.team.definitions.agent_definition import AgentDefinition, MemoryScope
 from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.decision import Mode

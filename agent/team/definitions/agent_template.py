@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from agent.app_dirs import Home
-from agent.team.definitions.agent_folders import FOLDERS, USER_FOLDER
+from agent.extension.extension_files import AGENT_FOLDERS, AGENTS
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import create_private_folder
 
@@ -29,7 +29,7 @@ def write_agent_file(home: Home, root: Path | None, name: str) -> Path:
             f"{name!r} is no name of an agent",
             "Use small letters, digits, - and _, a letter first.",
         )
-    folder = home.config / USER_FOLDER if root is None else root / FOLDERS[0]
+    folder = home.config / AGENTS if root is None else root / AGENT_FOLDERS[0]
     path = folder / f"{name}.md"
     try:
         if root is None:

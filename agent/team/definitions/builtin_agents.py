@@ -8,9 +8,6 @@ from agent.team.definitions.agent_definition import AgentDefinition
 from sandbox.policy.decision import Mode
 from tools.core.tool_names import ToolGrant
 
-OWN_TOOLS = frozenset({"delegate", "ask_user", "ask", "report"})
-"""Tools that sessions with agents have beside the others."""
-
 
 def _grant(*names: str) -> tuple[ToolGrant, ...]:
     return tuple(ToolGrant(written=name, tools=(name,)) for name in names)

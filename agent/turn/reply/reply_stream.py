@@ -7,11 +7,11 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import field, replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from agent.budget.cost_budget import CostBudget, describe_remaining_limits, estimate_partial_usage
 from agent.budget.limits import Tally
-from agent.context.compression.compressor import Compressor
 from agent.context.compression.window_overflow import (
     TruncationWatch,
     compute_output_limit,
@@ -21,7 +21,6 @@ from agent.context.compression.window_overflow import (
 )
 from agent.context.projection.message_slots import count_bytes
 from agent.events import AskedAction, MessageEvent, Signal, UsageRecord
-from agent.model.cooperative_yield import YieldTimer
 from agent.model.protocol import (
     ContextOverflow,
     CutOff,
@@ -29,22 +28,22 @@ from agent.model.protocol import (
     GarbledReply,
     LoopingReply,
     Model,
-    ReasoningDelta,
     Reply,
     Request,
     RequestRefused,
-    TextDelta,
 )
-from agent.model.text_pieces import TextPieces
 from agent.session.log import Session
 from agent.session.request_record import RequestRecorder
 from agent.turn.action_ids import ActionIds
-from agent.turn.reply.junk_detector import JunkDetector
-from agent.turn.reply.repetition_detector import RepetitionDetector
-from agent.turn.side_calls import convert_usage
+from sandbox.deferred import build_now, defer
 from sandbox.errors import Fault
 from sandbox.lazy_dataclass import dataclass
 from tools.core.action import Action
+
+if TYPE_CHECKING:
+    from agent.context.compression.compressor import Compressor
+    from agent.model.cooperative_yield import YieldTimer
+    from agent.turn.reply.received_reply import ReceivedReply
 
 WARMER = 0.8
 """Temperature of the request after a reply that looped: the likeliest words lead into the loop again."""
@@ -83,7 +82,7 @@ class ReplyStream:
         if error := find_overflow(self.compressor, model.name):
             raise error
         started = time.monotonic()
-        received = _Received(self._find_prompt())
+        received = defer(partial(_begin_reply, self._find_prompt()))
         try:
             await self._receive(model.stream(request), received)
         except (asyncio.CancelledError, CutOff) as ended:
@@ -95,6 +94,8 @@ class ReplyStream:
             used = estimate_partial_usage(
                 model, self.compressor.total_tokens, self._estimate_tokens(received.bytes), tally.last_usage
             )
+            from agent.turn.side_calls import convert_usage
+
             usage = convert_usage(used, time.monotonic() - started)
             purse.release()
             purse.add_usage(usage)
@@ -113,6 +114,8 @@ class ReplyStream:
         counted = self.budget.complete_usage(
             reply.usage, self._estimate_tokens(_count_reply_bytes(reply)), tally.last_usage
         )
+        from agent.turn.side_calls import convert_usage
+
         usage = convert_usage(counted, time.monotonic() - started)
         purse.add_step(usage, reply.model or model.name)
         self._watch_prompt_tokens(model.name, reply.usage.input)
@@ -150,10 +153,14 @@ class ReplyStream:
         request = self.budget.limit_output(whole)
         return request, self._recorder.describe_request(request, left=remaining, running=running)
 
-    async def _receive(self, deltas: AsyncIterator[Delta], received: _Received) -> None:
-        yields = YieldTimer()
+    async def _receive(self, deltas: AsyncIterator[Delta], received: ReceivedReply) -> None:
+        yields: YieldTimer | None = None
         async with aclosing(deltas) as stream:  # type: ignore[type-var]
             async for delta in stream:
+                if yields is None:
+                    from agent.model.cooperative_yield import YieldTimer
+
+                    received, yields = build_now(received), YieldTimer()
                 self.on_delta(delta)
                 received.add_delta(delta)
                 if received.is_junk:
@@ -164,45 +171,6 @@ class ReplyStream:
 
     def _estimate_tokens(self, size: int) -> int:
         return self.compressor.projection.estimate_tokens(size)
-
-
-class _Received:
-    """Parts of a reply so far.
-
-    asked: text of the user, parts of which may be repeated on purpose
-    loops: whether the reply has begun to repeat one passage; then `text` ends with its first occurrence
-    is_junk: whether it has turned into junk; then `text` ends before that
-    """
-
-    def __init__(self, asked: str) -> None:
-        self.text = TextPieces()
-        self.reply: Reply | None = None
-        self.loops = False
-        self.is_junk = False
-        self._thought = 0
-        self._junk = JunkDetector(asked)
-        self._in_text = RepetitionDetector(asked)
-        self._in_reasoning = RepetitionDetector(asked)
-
-    def add_delta(self, delta: Delta) -> None:
-        if isinstance(delta, TextDelta):
-            self.text.append(delta.text)
-            if (kept := self._in_text.feed(delta.text)) is not None:
-                self.loops = True
-                self.text[:] = ["".join(self.text)[:kept]]
-            elif (kept := self._junk.feed(delta.text)) is not None:
-                self.is_junk = True
-                self.text[:] = ["".join(self.text)[:kept]]
-        elif isinstance(delta, Reply):
-            self.reply = delta
-        else:
-            assert isinstance(delta, ReasoningDelta)
-            self._thought += count_bytes(delta.text)
-            self.loops = self._in_reasoning.feed(delta.text) is not None
-
-    @property
-    def bytes(self) -> int:
-        return count_bytes("".join(self.text)) + self._thought
 
 
 def _count_reply_bytes(reply: Reply) -> int:
@@ -233,3 +201,9 @@ def _create_asked_action(action: Action) -> AskedAction:
         raw=action.raw if action.problem else "",
         problem=action.problem,
     )
+
+
+def _begin_reply(asked: str) -> ReceivedReply:
+    from agent.turn.reply.received_reply import ReceivedReply
+
+    return ReceivedReply(asked)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 
 from agent.events import End, ErrorEvent, Event, render_event
 from agent.exit_codes import Exit
-from cli.output.error_output import classify_error, report_error
 from cli.output.standard_streams import OutputFailure, write_error, write_line
 from sandbox.secrets.child_environment import redact
 
@@ -39,6 +38,8 @@ def _raise_interrupt(number: int, frame: object) -> None:
 
 
 def _report_early_end(output: str, error: BaseException) -> int:
+    from cli.output.error_output import classify_error, report_error
+
     code, told = classify_error(error)
     if output == "text" or code is Exit.INTERNAL:
         report_error(error)

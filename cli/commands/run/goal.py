@@ -11,8 +11,7 @@ from agent.events import End
 from agent.exit_codes import Exit
 from agent.goal.goal_run import GoalRun, set_goal
 from agent.goal.goal_state import find_active_goal
-from agent.session_settings import SessionSettings
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import SessionSettings, StrategySettings
 from agent.strategy.strategy_table import choose_work
 from agent.turn.runtime import Runtime
 from cli.commands.run.final_event import list_end_signals

@@ -161,7 +161,7 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
     import asyncio
     import json
 
-    from agent.strategy.strategy_table import choose_work
+    from agent.session_settings import StrategySettings
     from cli.commands.run.final_event import list_end_signals
     from cli.commands.run.turn_output import ANSWERS, build_json_result, subscribe_output
     from cli.invocation import choose_strategy, load_invocation_settings, make_runtime
@@ -211,7 +211,12 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
 
                 end = await run_goal(runtime, invocation, settings.session, strategy, prompt, more)
             else:
-                end = await runtime.run_turn(prompt, choose_work(runtime, strategy, prompt))
+                work = None
+                if prompt is None or strategy != StrategySettings():
+                    from agent.strategy.strategy_table import choose_work
+
+                    work = choose_work(runtime, strategy, prompt)
+                end = await runtime.run_turn(prompt, work)
         if run is not None:
             end = await run.finish(end)
         more |= checks

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agent.events import End
     from agent.session_settings import SessionSettings
     from agent.turn.runtime import Runtime
+    from cli.output.lines.event_lines import LineView
     from cli.settings.settings_types import Settings
 
 ANSWERS = {Exit.DONE, Exit.TESTS_FAIL, Exit.NOTHING_TO_DO, Exit.NO_TEST_RUNNER, Exit.NOT_ACHIEVED}
@@ -43,18 +44,29 @@ def _subscribe_format(runtime: Runtime, settings: SessionSettings, output: str) 
         return
     if output == "json":
         return
-    from cli.output.lines.event_lines import LineView
+    from agent.events import Prompt
+    from agent.turn.late_parts import LateFollower
     from cli.output.notices import read_resume_notice
-    from cli.output.style.terminal import Terminal
 
-    terminal = Terminal.from_stream(sys.stderr)
-    view = LineView(write_error, colour=terminal.colour, width=terminal.columns, unicode=terminal.unicode)
+    view = LateFollower(
+        _create_view,
+        lambda view, event: view.show_event(event),
+        early=(Prompt,),  # shows nothing
+    )
     warnings = (runtime.workspace.sandbox.warning, build_exposure_warning(runtime.workspace.root))
     for warning in filter(None, (*warnings, sanitize_text(read_resume_notice(runtime)))):
         write_error(f"patchwright: {warning}\n")
     if not settings.model and runtime.model.name == "offline":
         write_error(f"patchwright: {NO_MODEL}\n")
-    runtime.session.subscribe(view.show_event)
+    runtime.session.subscribe(view.handle_event)
+
+
+def _create_view() -> LineView:
+    from cli.output.lines.event_lines import LineView
+    from cli.output.style.terminal import Terminal
+
+    terminal = Terminal.from_stream(sys.stderr)
+    return LineView(write_error, colour=terminal.colour, width=terminal.columns, unicode=terminal.unicode)
 
 
 def build_json_result(end: End, runtime: Runtime, more: Mapping[str, Any]) -> bytes:

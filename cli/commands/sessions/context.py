@@ -182,9 +182,9 @@ async def _propose_guideline(home: Home, sessions: Path, pairs: Sequence[str], m
 
 async def _try_thresholds(home: Home, root: Path, window: int) -> int:
     from agent.context.compression import guideline_tuning
-    from agent.context.context_settings import DEFAULT_CONTEXT, ContextSettings
     from agent.session.log import read_events
     from agent.session.session_index import load_session_summaries
+    from agent.session_settings import DEFAULT_CONTEXT, ContextSettings
 
     found = [each for each in load_session_summaries(home, root)[:SESSIONS] if each.steps > 1]
     if not found:

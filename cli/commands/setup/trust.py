@@ -164,13 +164,11 @@ def _find_definitions(folder: Path) -> tuple[Path, Mapping[Path, tuple[Definitio
 
 def _list_places(root: Path) -> tuple[Path, ...]:
     """Return the places under which a repository's programs, settings, rules and files for agents are trusted."""
-    from agent.extension.commands import command_folders
-    from agent.extension.hooks import hook_files
-    from agent.extension.skills import skill_folders
+    from agent.extension.extension_files import COMMANDS_TRUST, HOOKS_TRUST, SKILLS_TRUST
     from agent.team.definitions.agent_catalog import TRUST_PLACE
     from cli.settings.settings_files import PROJECT_FILE, RULES_FILE, SERVER_FILE
 
-    more = (skill_folders.TRUST_PLACE, command_folders.TRUST_PLACE, hook_files.TRUST_PLACE)
+    more = (SKILLS_TRUST, COMMANDS_TRUST, HOOKS_TRUST)
     places = (PROJECT_FILE, SERVER_FILE, RULES_FILE, TRUST_PLACE, *more)
     return root, *(root / each for each in places)
 

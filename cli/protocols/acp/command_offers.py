@@ -10,7 +10,7 @@ from acp.schema import (
 )
 
 from agent.app_dirs import Home
-from agent.extension.commands.command_folders import has_commands
+from agent.extension.extension_files import has_commands
 from agent.turn.runtime import Runtime
 from sandbox.sanitize import sanitize_text
 

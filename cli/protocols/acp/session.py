@@ -24,7 +24,7 @@ from agent.events import End, ErrorEvent, Event, MessageEvent, Prompt, SideCall
 from agent.exit_codes import Exit
 from agent.model.protocol import Delta
 from agent.session.usage_report import UsageReport
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
 from agent.turn.loop import HarnessText
 from cli.invocation import NO_MODEL

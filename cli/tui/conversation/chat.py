@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agent.app_dirs import Home
 from agent.events import End, Event, Prompt, Rewind, Steer
 from agent.model.protocol import Model
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
 from agent.team.attach import attach_person, attach_team
 from agent.turn.runtime import Runtime

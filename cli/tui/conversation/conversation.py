@@ -7,7 +7,7 @@ from typing import Protocol
 
 from agent.app_dirs import Home
 from agent.events import End
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import StrategySettings
 from agent.turn.runtime import Runtime
 from cli.output.style.paint import Style
 from cli.settings.settings_types import Settings

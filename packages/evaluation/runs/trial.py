@@ -23,6 +23,7 @@ from agent.exit_codes import BY_FAULT, Exit
 from agent.session_request import SessionRequest
 from agent.team.answers_file import PreparedAnswers
 from agent.team.attach import attach_person, attach_team
+from agent.turn.lead_monitors import attach_lead
 from agent.turn.runtime import Runtime
 from agent.turn.turn_verdict import BELIED_CLAIMS
 from packages.evaluation.runs.model_user import open_user
@@ -200,7 +201,7 @@ def _attach_parts(runtime: Runtime, task: Task, home: Home) -> None:
         attach_checks(runtime)
     if runtime.model.name != "offline":
         attach_team(runtime, home)
-        load_extension("monitors", "lead")(runtime)
+        attach_lead(runtime)
         if task.file.tools:
             from packages.evaluation.runs.renamed_tools import rename_task_tools
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from agent.budget.limit_settings import LimitSettings
 from agent.budget.limits import Tally, build_limits
 from agent.events import End, UsageRecord
 from agent.exit_codes import Exit
 from agent.model.rate_limits.queue_pause import stop_clock_while_queued
+from agent.session_settings import LimitSettings
 from agent.strategy.strategy_table import choose_work
 from agent.turn.runtime import Runtime
 from agent.turn.turn_verdict import BELIED_CLAIMS, TESTS_EVADED

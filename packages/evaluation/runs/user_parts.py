@@ -10,10 +10,8 @@ from pathlib import Path
 
 from agent.app_dirs import Home
 from agent.context.compression.summary import OWN_GUIDELINE
-from agent.extension.hooks.hook_files import USER_FILE
+from agent.extension.extension_files import AGENTS, HOOKS, list_skill_folders
 from agent.extension.plugins.plugin_store import list_plugins
-from agent.extension.skills.skill_folders import list_user_folders
-from agent.team.definitions.agent_folders import USER_FOLDER
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SOURCE, read_regular_file
 
@@ -26,9 +24,9 @@ def compute_user_digest(home: Home) -> str:
     digest = hashlib.sha256()
     found = False
     places = (
-        ("agents", home.config / USER_FOLDER),
-        *((f"skills-{number}", folder) for number, folder in enumerate(list_user_folders(home))),
-        ("hooks", home.config / USER_FILE),
+        ("agents", home.config / AGENTS),
+        *((f"skills-{number}", folder) for number, folder in enumerate(list_skill_folders(home))),
+        ("hooks", home.config / HOOKS),
         ("guideline", home.config / OWN_GUIDELINE),
     )
     for kind, place in places:

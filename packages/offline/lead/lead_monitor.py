@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from agent.context.profile.profiles import is_below_a_billion
 from agent.events import LEAD, End, Event, ObservationEvent, Prompt, Signal
-from agent.lead_settings import LeadSettings
 from agent.model.protocol import LoopingReply, Model, Reply
 from agent.monitor.answers import (
     GO_ON,
@@ -26,7 +25,8 @@ from agent.monitor.answers import (
     TellModel,
     TurnEnd,
 )
-from agent.monitor.monitor import Monitor, Turn
+from agent.monitor.monitor import Monitor
+from agent.session_settings import LeadSettings
 from packages.offline.lead.idle_replies import IdleReplies
 from packages.offline.lead.lead_clock import LeadClock
 from sandbox.errors import UserError
@@ -35,6 +35,7 @@ from sandbox.policy.effects import Effect
 from tools.core.action import Action, Observation
 
 if TYPE_CHECKING:
+    from agent.monitor.monitor import Turn
     from agent.turn.runtime import Runtime
     from packages.offline.lead.led_work import Edit, LedWork
 
@@ -397,15 +398,12 @@ class Lead(Monitor):
             await self._runtime.run_harness_action("edit", dict(edit))
 
 
-def attach_lead(runtime: Runtime) -> None:
-    """Let the harness lead turns of a session, where its settings, its tools and its mode allow that."""
-    settings = runtime.settings.lead
+def build_lead(runtime: Runtime) -> Sequence[Monitor]:
+    """Return the monitor that leads turns of a session; none where its tools do not allow that."""
     needed = ("run_tests", "edit", "localize", "repair")
-    if settings.when == "never" or any(runtime.toolbox.get(each) is None for each in needed):
-        return
-    if runtime.model.name == "offline":
-        return
-    runtime.loop.monitors.prepend_monitor(Lead(runtime, settings))
+    if any(runtime.toolbox.get(each) is None for each in needed):
+        return ()
+    return (Lead(runtime, runtime.settings.lead),)
 
 
 def _list_failing(report: dict[str, Any] | Any) -> set[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.budget.limit_settings import LimitSettings
 from agent.children.children import Children
 from agent.children.gather import gather_all
 from agent.children.spec import ChildResult, ChildSpec
 from agent.context.system_prompt import read_prompt
 from agent.exit_codes import BY_FAULT
+from agent.session_settings import LimitSettings
 from agent.turn.runtime import Runtime
 from packages.search.microsteps.answers import RedFlag, read_answer
 from packages.search.microsteps.ledger import Ledger

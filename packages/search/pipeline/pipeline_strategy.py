@@ -14,11 +14,11 @@ from functools import partial
 
 from agent.children.spec import ChildSpec
 from agent.monitor.answers import TurnEnd
+from agent.session_settings import StrategySettings
 from agent.strategy.best_candidate import apply_best
 from agent.strategy.candidate import Candidate
 from agent.strategy.race import FindStop, race_attempts
 from agent.strategy.refinement import Refinement
-from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
 from packages.search.pipeline.questions import build_prompt, build_retry_prompt, read_system_prompt
 from packages.search.pipeline.several_patches import ASK, read_patches

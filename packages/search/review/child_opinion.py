@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Generic, Literal
 
-from agent.budget.limit_settings import LimitSettings
 from agent.children.children import Children
 from agent.children.spec import ChildSpec
 from agent.context.system_prompt import PROMPTS
 from agent.model.protocol import UNPAID
+from agent.session_settings import LimitSettings
 from agent.turn.runtime import Runtime
 from packages.search.answer_schema import build_answer_schema
 from packages.search.review.answers import Answer, read_answer

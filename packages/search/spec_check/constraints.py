@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from agent.rules.event_pattern import matches_any_path
-from agent.rules.named_rule import NamedRule
 from agent.rules.rule_kinds import DiffRule, ProtectRule, format_rule, select_known
+from agent.session_settings import NamedRule
 from agent.verify.requirement import Requirement
 from packages.search.requirements.extraction import describe_check
 from packages.search.requirements.static_checks import is_same_file, split_place

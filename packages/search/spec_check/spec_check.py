@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 from agent.events import Event, Signal, SpecCheckEvent
 from agent.monitor.answers import GO_ON, GoOn, StopTurn, TellModel, TurnEnd
 from agent.prompt.prompt_reader import read_intent
-from agent.rules.named_rule import NamedRule
+from agent.session_settings import NamedRule
 from agent.verify.requirement import Requirement, number_requirements
 from agent.verify.suite_verifier import RunAction
 from packages.search.requirements.extraction import extract_requirements

@@ -9,9 +9,9 @@ from dataclasses import field
 
 from agent.children.spec import ChildSpec
 from agent.exit_codes import Exit
+from agent.session_settings import StrategySettings
 from agent.strategy.candidate import Candidate, describe_candidate
 from agent.strategy.ranking import rank_candidates
-from agent.strategy.strategy_settings import StrategySettings
 from agent.turn.runtime import Runtime
 from packages.search.team import tree_states
 from packages.search.team.artefacts import Brief, NewTests, Plan, Tests

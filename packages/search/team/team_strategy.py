@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 
 from agent.monitor.answers import TurnEnd
+from agent.session_settings import StrategySettings
 from agent.strategy.candidate import Candidate
-from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
 from agent.verify.verdict import Claim, Verdict
 from packages.search.review.review_verifier import ReviewVerifier

@@ -11,8 +11,8 @@ import itertools
 from typing import Generic
 
 from agent.monitor.answers import TurnEnd
+from agent.session_settings import StrategySettings
 from agent.strategy.best_candidate import apply_best
-from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
 from packages.search.tree.search_record import P, SearchRecord
 from packages.search.tree.search_work import SearchWork

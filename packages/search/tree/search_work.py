@@ -13,13 +13,13 @@ from agent.children.child import Child
 from agent.children.spec import ChildResult, ChildSpec
 from agent.events import Event
 from agent.session.log import read_events
+from agent.session_settings import StrategySettings
 from agent.strategy.candidate import Candidate, create_verdict_event
 from agent.strategy.person.directions import word_guidance
 from agent.strategy.race import log_stop
 from agent.strategy.refinement import EarlierState, Refinement, Step
 from agent.strategy.sampling.diversity import list_starting_places, vary_attempt
 from agent.strategy.sampling.stopping import explain_stop, read_outcome
-from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import Equip, StrategyTurn
 from agent.verify.verdict import Verdict
 from packages.search.fixed_reply import FixedReply

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from agent.monitor.answers import TurnEnd
+from agent.session_settings import StrategySettings
 from agent.strategy.best_candidate import apply_best
-from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
 from packages.search.tree.search_record import P, SearchRecord
 from packages.search.tree.search_tree import Node, SearchTree

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from agent.model.effort import EFFORTS
+from agent.model.model_settings import EFFORTS
 from packages.setup.importing.import_plan import ImportPlan
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file

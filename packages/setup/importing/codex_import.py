@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agent.model.effort import EFFORTS
+from agent.model.model_settings import EFFORTS
 from packages.setup.importing.codex_parts import add_agents, add_command_rules, add_hook_files, read_toml
 from packages.setup.importing.import_plan import ImportPlan, add_servers, get_table
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from agent.model.effort import EFFORTS
+from agent.model.model_settings import EFFORTS
 from packages.setup.importing.foreign_rules import add_rule
 from packages.setup.importing.hook_import import add_hooks
 from packages.setup.importing.import_plan import ImportPlan, get_table, read_json

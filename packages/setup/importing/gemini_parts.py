@@ -74,8 +74,8 @@ def add_skills(plan: ImportPlan, folder: Path, settings: Mapping[str, Any]) -> N
 
 def add_agents(plan: ImportPlan, folder: Path, settings: Mapping[str, Any]) -> None:
     """Take agents, but those that are switched off; fields of theirs that nothing here corresponds to are named."""
+    from agent.team import OWN_TOOLS
     from agent.team.definitions.agent_file import BadAgentFile, parse_agent_file
-    from agent.team.definitions.builtin_agents import OWN_TOOLS
     from tools.builtin_tools import NAMES
 
     overrides = get_table(get_table(settings, "agents"), "overrides")

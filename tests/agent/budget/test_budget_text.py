@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.budget.budget_text import Budget, apply_budget, parse_budget
-from agent.budget.limit_settings import LimitSettings
+from agent.session_settings import LimitSettings
 
 
 @pytest.mark.parametrize(

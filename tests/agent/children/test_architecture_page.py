@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from agent.budget.limit_settings import LimitSettings
 from agent.budget.limits import MaxCost
 from agent.budget.purse import Amount, Purse
 from agent.children.children import Children
 from agent.children.spec import ChildSpec
 from agent.events import UsageRecord
+from agent.session_settings import LimitSettings
 from agent.turn.runtime import Runtime
 from tests.support.child_sessions import settings_for
 from tests.support.cli import CHECKOUT, call, script

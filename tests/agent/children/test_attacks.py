@@ -16,7 +16,6 @@ import pytest
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
-from agent.budget.limit_settings import LimitSettings
 from agent.budget.purse import Purse
 from agent.children import children as children_module
 from agent.children.children import MOST_DEPTH, Children
@@ -29,7 +28,7 @@ from agent.model.model_settings import CatalogSettings, ModelSettings
 from agent.rules.rule_parsing import parse_rules
 from agent.session.log import read_events
 from agent.session_request import SessionRequest
-from agent.session_settings import SessionSettings
+from agent.session_settings import LimitSettings, SessionSettings
 from agent.turn.runtime import Runtime
 from sandbox.errors import Fault, UserError
 from sandbox.policy.decision import Mode

@@ -18,7 +18,6 @@ from typer.testing import CliRunner
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
-from agent.budget.limit_settings import LimitSettings
 from agent.budget.purse import Amount
 from agent.children.children import MOST_DEPTH, Children
 from agent.children.spec import ChildResult, ChildSpec
@@ -28,7 +27,7 @@ from agent.exit_codes import Exit
 from agent.model.model_settings import CatalogSettings, ModelSettings
 from agent.session.log import read_events
 from agent.session_request import SessionRequest
-from agent.session_settings import SessionSettings
+from agent.session_settings import LimitSettings, SessionSettings
 from agent.turn.runtime import Runtime
 from cli.app import app
 from sandbox.errors import Fault, UserError

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from agent.app_dirs import Home
-from agent.budget.limit_settings import LimitSettings
 from agent.children.children import Children
 from agent.children.executor import CRASHED, ChildOrder
 from agent.children.process import wire
@@ -26,7 +25,7 @@ from agent.children.spec import ChildResult, ChildSpec
 from agent.events import ChildEvent, ChildProgress, Event, ObservationEvent, SessionStart
 from agent.exit_codes import Exit
 from agent.session.log import INTERRUPTED, read_events
-from agent.session_settings import SessionSettings
+from agent.session_settings import LimitSettings, SessionSettings
 from agent.team.attach import attach_team
 from agent.turn.runtime import Runtime
 from sandbox.errors import UserError

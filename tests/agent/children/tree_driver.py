@@ -16,7 +16,6 @@ from typing import Any
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
-from agent.budget.limit_settings import LimitSettings
 from agent.children import children as children_module
 from agent.children.child import Child
 from agent.children.children import Children
@@ -26,7 +25,7 @@ from agent.children.process.process_executor import ProcessExecutor
 from agent.children.spec import ChildSpec
 from agent.events import ActionEvent, ChildEvent, Event, MessageEvent, ObservationEvent
 from agent.session_request import SessionRequest
-from agent.session_settings import SessionSettings
+from agent.session_settings import LimitSettings, SessionSettings
 from agent.turn.runtime import Runtime
 from sandbox.access_settings import AccessSettings
 from sandbox.errors import UserError

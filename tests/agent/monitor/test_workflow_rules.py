@@ -11,10 +11,10 @@ import pytest
 from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, PhaseEvent, Prompt
 from agent.events.event_base import AskedAction
 from agent.monitor.answers import Refuse, TellModel
-from agent.monitor.discipline_settings import DisciplineSettings
 from agent.monitor.workflow_rules import RULES, WorkflowMonitor
 from agent.session.branch_history import History
 from agent.session.log_index import LogIndex
+from agent.session_settings import DisciplineSettings
 from tests.support.cli import call, run, script
 from tests.support.repo import Repo
 from tools.core.action import Action, Effect

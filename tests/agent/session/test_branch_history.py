@@ -20,8 +20,8 @@ from agent.events import (
     SessionStart,
     Title,
     parse_event,
+    parsing,
     render_event,
-    serialization,
 )
 from agent.session.branch_history import History
 from agent.session.export_import import create_fork
@@ -159,8 +159,7 @@ def test_a_long_log_opens_without_being_read(tmp_path: Path, monkeypatch: pytest
         taken.append(len(line))
         return parse_log_line(line, path, start)
 
-    monkeypatch.setattr("agent.session.branch_history.parse_log_line", count_line)
-    monkeypatch.setattr("agent.session.log.parse_log_line", count_line)
+    monkeypatch.setattr("agent.session.log_lines.parse_log_line", count_line)
     again = Session.open(session.folder)
     assert size > 3_000_000
     assert len(again.replayed) == 2_002
@@ -189,7 +188,7 @@ def test_a_line_says_the_same_read_at_once_or_step_by_step(text: str, data: dict
         SessionStart(session="s", project=text, model="m", mode="full", version="0", outputs="once"),
     ):
         line = render_event(event)
-        at_once, step_by_step = serialization._parse_fast(line), serialization._parse_with_migration(line)
+        at_once, step_by_step = parsing._parse_fast(line), parsing._parse_with_migration(line)
         assert at_once == step_by_step
         assert at_once is not None
         assert vars(at_once) == vars(event)
@@ -210,7 +209,7 @@ def test_a_line_says_the_same_read_at_once_or_step_by_step(text: str, data: dict
 )
 def test_an_odd_line_is_read_step_by_step(then: bytes, expected: str) -> None:
     line = b'{"v":2,"id":"e1","parent":"","time":1.5,' + then
-    assert serialization._parse_fast(line) is None
+    assert parsing._parse_fast(line) is None
     if expected[0].isupper():
         assert type(parse_event(line)).__name__ == expected
         return

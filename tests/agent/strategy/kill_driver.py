@@ -14,9 +14,9 @@ from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
 from agent.events import Event
 from agent.session_request import SessionRequest
+from agent.session_settings import StrategySettings
 from agent.strategy import strategy_turn
 from agent.strategy.sampling import sample_strategy
-from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
 from packages.search import auto_strategy
 from packages.search.pipeline import pipeline_strategy

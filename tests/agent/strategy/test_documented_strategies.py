@@ -14,10 +14,9 @@ from agent.children.spec import ChildSpec
 from agent.events import CandidateEvent, ChoiceEvent, End
 from agent.monitor.answers import TurnEnd
 from agent.session.log import read_events
-from agent.session_settings import SessionSettings
+from agent.session_settings import SessionSettings, StrategySettings
 from agent.strategy.ranking import rank_candidates
 from agent.strategy.strategy import Strategy, run_strategy
-from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
 from agent.turn.runtime import Runtime
 from cli.settings.layers import load_settings

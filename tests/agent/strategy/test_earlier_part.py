@@ -22,10 +22,9 @@ from agent.events import (
 )
 from agent.monitor.answers import TurnEnd
 from agent.session.log import Session
-from agent.session_settings import SessionSettings
+from agent.session_settings import SessionSettings, StrategySettings
 from agent.strategy.earlier_part import RESUMED, EarlierPart, read_earlier_part
 from agent.strategy.strategy import StrategyWork
-from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
 from agent.turn.runtime import Runtime
 from sandbox.access_settings import AccessSettings

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agent.events import AttemptEvent, CandidateEvent
+from agent.session_settings import StrategySettings
 from agent.strategy.candidate import GUARD, Candidate
 from agent.strategy.failure_classes import FailureEvidence, classify_failure
 from agent.strategy.progress import (
@@ -20,7 +21,6 @@ from agent.strategy.progress import (
     measure_report,
 )
 from agent.strategy.ranking import rank_candidates
-from agent.strategy.strategy_settings import StrategySettings
 from agent.verify.verdict import Verdict
 from tests.support.cli import call, script
 from tests.support.strategy_stories import Story, read_events_of, tell_story

@@ -10,10 +10,9 @@ import pytest
 
 from agent.events import ChoiceEvent, End
 from agent.session.log import read_events
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import StrategySettings, VerifySettings
 from agent.strategy.strategy_table import choose_work
 from agent.turn.runtime import Runtime
-from agent.verify.verify_settings import VerifySettings
 from tests.support.child_sessions import settings_for
 from tests.support.cli import call, script
 from tests.support.repo import Repo

@@ -11,10 +11,9 @@ import pytest
 from agent.events import MessageEvent, Prompt
 from agent.session.export_import import export_to_stream, import_from_stream
 from agent.session.log import Session
-from agent.session_settings import SessionSettings
+from agent.session_settings import TAKEN, SessionSettings, StrategySettings
 from agent.strategy.logged_work import MOST_ATTEMPTS, read_logged_strategy
 from agent.strategy.strategy import StrategyWork
-from agent.strategy.strategy_settings import TAKEN, StrategySettings
 from agent.strategy.strategy_table import choose_work
 from agent.turn.runtime import Runtime
 from sandbox.access_settings import AccessSettings

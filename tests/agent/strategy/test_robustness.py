@@ -14,11 +14,10 @@ from typing import Any
 
 import pytest
 
-from agent.budget.limit_settings import LimitSettings
 from agent.events import AttemptEvent, CandidateEvent, End, MessageEvent
 from agent.session.log import read_events
+from agent.session_settings import LimitSettings, StrategySettings
 from agent.strategy import strategy_turn
-from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
 from agent.turn.runtime import Runtime
 from sandbox.policy.decision import Mode

@@ -10,8 +10,8 @@ from agent.budget.budget_text import parse_budget
 from agent.budget.limits import Limit, MaxCost, MaxTime, MaxTokens
 from agent.budget.purse import Purse
 from agent.events import End, Prompt
+from agent.session_settings import StrategySettings
 from agent.strategy.single import BudgetedLoop
-from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
 from agent.turn.runtime import Runtime
 from tests.support.cli import call, script

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from agent.budget.limit_settings import LimitSettings
 from agent.children.spec import ChildResult, ChildSpec
 from agent.events import (
     AttemptEvent,
@@ -27,11 +26,10 @@ from agent.exit_codes import Exit
 from agent.model.model_settings import CatalogSettings, ModelSettings
 from agent.session.log import read_events
 from agent.session.usage_report import UsageReport
-from agent.session_settings import SessionSettings
+from agent.session_settings import LimitSettings, SessionSettings, StrategySettings
 from agent.strategy.ranking import rank_candidates
 from agent.strategy.single import Single
 from agent.strategy.strategy import run_strategy
-from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
 from agent.strategy.strategy_turn import StrategyTurn
 from agent.turn.runtime import Runtime
@@ -334,4 +332,4 @@ def test_a_session_without_a_strategy_imports_none() -> None:
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=CHECKOUT, capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == str(["agent.strategy.strategy_settings", "agent.strategy.strategy_table"])
+    assert done.stdout.strip() == str(["agent.session_settings", "agent.strategy.strategy_table"])

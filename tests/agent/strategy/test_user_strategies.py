@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from agent.session_settings import StrategySettings
 from agent.strategy.single import Single
-from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import check_strategy_name, make_strategy
 from sandbox.errors import UserError
 from sandbox.extensions import list_foreign_extensions

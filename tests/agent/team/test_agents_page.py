@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from agent.app_dirs import Home
-from agent.team.attach import SessionTeam
+from agent.session_settings import TeamSettings
 from agent.team.definitions.agent_file import FIELDS, MODES, parse_agent_file
 from agent.team.definitions.builtin_agents import BUILT_IN
-from agent.team.team_settings import TeamSettings
+from agent.team.session_team import SessionTeam
 from agent.turn.runtime import Runtime
 from cli.settings.layers import load_settings
 from tests.support.child_sessions import settings_for

@@ -13,8 +13,9 @@ from agent.events import ObservationEvent
 from agent.session.log import read_events
 from agent.team.answers_file import PreparedAnswers
 from agent.team.ask_user_tool import make_ask_user_tool
-from agent.team.attach import SessionTeam, attach_person
+from agent.team.attach import attach_person
 from agent.team.person import UserQuestion
+from agent.team.session_team import SessionTeam
 from agent.turn.runtime import Runtime
 from sandbox.errors import UserError
 from tests.agent.context.test_tokens import openai

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from agent.app_dirs import Home
-from agent.budget.limit_settings import LimitSettings
 from agent.events import ChildEvent, ChildProgress, Event, ObservationEvent, SessionStart
 from agent.session.log import read_events
-from agent.team.attach import SessionTeam
+from agent.session_settings import LimitSettings
 from agent.team.person import UserQuestion
 from agent.team.report import LONGEST
+from agent.team.session_team import SessionTeam
 from agent.turn.runtime import Runtime
 from sandbox.process.watchdog import start_watchdog
 from tests.support.cli import call, git

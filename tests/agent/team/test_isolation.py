@@ -15,7 +15,7 @@ from agent.children.spec import ChildSpec
 from agent.events import ChildProgress, Event, ObservationEvent
 from agent.session.log import read_events
 from agent.session.undo import Timeline, undo_last_turn
-from agent.team.attach import SessionTeam
+from agent.team.session_team import SessionTeam
 from agent.turn.runtime import Runtime
 from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.cli import call, git

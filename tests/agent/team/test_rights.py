@@ -12,7 +12,7 @@ from agent.app_dirs import Home
 from agent.events import ObservationEvent, SessionStart
 from agent.session.log import read_events
 from agent.session.undo import Timeline, undo_last_turn
-from agent.team.attach import SessionTeam
+from agent.team.session_team import SessionTeam
 from agent.turn.runtime import Runtime
 from sandbox.policy.decision import Mode
 from sandbox.snapshots.workspace_snapshots import Snapshots

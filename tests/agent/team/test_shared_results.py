@@ -9,7 +9,7 @@ import pytest
 
 from agent.events import ObservationEvent
 from agent.session.log import read_events
-from agent.team.attach import SessionTeam
+from agent.team.session_team import SessionTeam
 from agent.turn.runtime import Runtime
 from tests.support.cli import call
 from tests.support.team_sessions import play_team, team_settings

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from agent.children.children import Children
+from agent.session_settings import VerifySettings
 from agent.turn.runtime import Runtime
 from agent.verify.optional_checks import attach_checks, find_requirements
-from agent.verify.verify_settings import VerifySettings
 from packages.search.spec_check.attachment import find_spec_check
 from tests.support.child_sessions import play, settings_for
 from tests.support.cli import CHECKOUT, script

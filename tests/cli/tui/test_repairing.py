@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from agent.events import End, Prompt
-from agent.events.serialization import parse_event
+from agent.events.parsing import parse_event
 from cli.output.style.terminal import Terminal as Screen
 from cli.tui.questions.waiting_time import WaitingTime
 from cli.tui.screen.session_view import SessionView

@@ -9,7 +9,7 @@ import pytest
 
 from agent.events import AttemptEvent, Signal
 from agent.session.session_index import SessionSummary
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import StrategySettings
 from packages.search.auto_strategy import NAME, Situation, choose_strategy, select_past
 from tests.support.cli import call, script
 from tests.support.strategy_stories import TEST, Story, read_events_of, tell_story

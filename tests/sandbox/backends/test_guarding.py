@@ -14,7 +14,8 @@ import pytest
 from sandbox.backends.audit import audit_workspace
 from sandbox.fs.placeholders import hold_placeholders, is_placeholder
 from sandbox.fs.protected_paths import find_protected_name, find_protected_paths
-from sandbox.guards.workspace_inventory import Inventory, open_inventory
+from sandbox.guards import ALLOWED_REPOSITORIES
+from sandbox.guards.workspace_inventory import Inventory
 from sandbox.process.command import Command
 from tests.sandbox.boxes import make, sh
 
@@ -168,9 +169,11 @@ def test_what_an_interrupted_command_made_is_moved_aside(name: str, workspace: P
 
 
 @pytest.mark.slow
-def test_a_repository_that_a_rule_allows_may_be_made_and_used(workspace: Path, tmp_path: Path) -> None:
+def test_a_repository_that_a_rule_allows_may_be_made_and_used(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     box = make("bubblewrap", workspace, tmp_path / "spill")
-    open_inventory(workspace).allows_repository = lambda path: path == "src/mine/.git"
+    monkeypatch.setitem(ALLOWED_REPOSITORIES, workspace, lambda path: path == "src/mine/.git")
     assert sh(box, workspace, "git init -q src/mine").noticed == ()
     assert sh(box, workspace, "git -C src/mine config user.name me").returncode == 0
     done = sh(box, workspace, "git init -q src/other; git init -q src/third")

@@ -14,7 +14,7 @@ from sandbox.lazy_pattern import compile_lazily
 from tools.core.text import format_count
 
 if TYPE_CHECKING:
-    from agent.strategy.strategy_settings import StrategySettings
+    from agent.session_settings import StrategySettings
     from cli.tui.conversation.conversation import Conversation
 
 SIGNAL = "strategy-set"

@@ -13,7 +13,7 @@ from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
-    from agent.strategy.strategy_settings import StrategySettings
+    from agent.session_settings import StrategySettings
     from cli.tui.conversation.conversation import Conversation
 
 _USAGE = "/strategy [NAME] [attempts N] [budget AMOUNT|off]"

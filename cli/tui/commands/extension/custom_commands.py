@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from agent.extension.commands.command_folders import has_commands
+from agent.extension.extension_files import has_commands
 from cli.tui.commands.slash_command import Command
 from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text

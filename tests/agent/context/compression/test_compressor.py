@@ -13,7 +13,6 @@ import pytest
 
 from agent.context.compression.compressor import Compressor
 from agent.context.compression.token_budget import Budget
-from agent.context.context_settings import ContextSettings
 from agent.context.ledger.session_facts import Facts
 from agent.context.projection.message_slots import FoldMessage, StateMessage
 from agent.context.projection.projection import Projection
@@ -23,6 +22,7 @@ from agent.context.window_usage import iter_replacements, list_active_compaction
 from agent.events import AskedAction, Compaction, Event, MessageEvent, ObservationEvent, Prompt, Steer
 from agent.model.protocol import Delta, Model, Request, ToolMessage, UserMessage
 from agent.session.log import Session
+from agent.session_settings import ContextSettings
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
 from tests.support.invariants import check_messages

@@ -20,6 +20,7 @@ from agent.events import Compaction, Event, Fold, MessageEvent, ObservationEvent
 from agent.model.protocol import ToolSpec
 from agent.session.export_import import create_fork
 from agent.session.log import Session
+from agent.session.log_lines import parse_log_line
 from tests.agent.context.projection.test_projection import Story
 from tests.agent.context.restore.test_projection_replay import long_log
 from tests.agent.context.test_prefixes import KEPT, TOOLS
@@ -34,14 +35,12 @@ class Taken:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, tools: Sequence[ToolSpec] = ()) -> None:
         self.read = 0
         with monkeypatch.context() as patch:
-            patch.setattr("agent.session.branch_history.parse_log_line", self._count_line)
+            patch.setattr("agent.session.log_lines.parse_log_line", self._count_line)
             self.session = Session.open(folder)
             self.projection, self.facts = Projection(tools), Facts()
             self.checkpoints = follow_session(self.session, self.projection, self.facts)
 
     def _count_line(self, line: bytes, *place: Any) -> Event:
-        from agent.session.log_lines import parse_log_line
-
         self.read += 1
         return parse_log_line(line, *place)
 

@@ -67,8 +67,7 @@ def test_a_long_session_resumes_without_its_past_being_read(
         taken.append(len(line))
         return parse_log_line(line, path, start)
 
-    monkeypatch.setattr("agent.session.branch_history.parse_log_line", count_line)
-    monkeypatch.setattr("agent.session.log.parse_log_line", count_line)
+    monkeypatch.setattr("agent.session.log_lines.parse_log_line", count_line)
     again, resumed, known = Session.open(session.folder), Projection([]), Facts()
     follow_session(again, resumed, known)
     again.close()
@@ -142,7 +141,7 @@ def test_the_far_past_of_a_log_that_was_never_shortened_is_left_unread(
     monkeypatch.setattr("agent.context.compression.compressor.NEVER_SENT", 30_000)
     monkeypatch.setattr("agent.context.restore.lazy_history.NEVER_SENT", 30_000)
     facts, compaction, texts, undone = taken_up(whole)
-    monkeypatch.setattr("agent.context.restore.lazy_history.FAR", 90_000)
+    monkeypatch.setattr("agent.context.restore.projection_replay.FAR", 90_000)
     taken: list[int] = []
 
     def count_line(line: bytes, path: Path, start: int) -> Event:
@@ -150,7 +149,7 @@ def test_the_far_past_of_a_log_that_was_never_shortened_is_left_unread(
         return parse_log_line(line, path, start)
 
     with monkeypatch.context() as patch:
-        patch.setattr("agent.session.branch_history.parse_log_line", count_line)
+        patch.setattr("agent.session.log_lines.parse_log_line", count_line)
         session, projection, known = Session.open(folder), Projection([]), Facts()
         follow_session(session, projection, known)
         session.close()

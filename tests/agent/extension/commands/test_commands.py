@@ -11,8 +11,8 @@ from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
 from agent.extension.commands.command_catalog import find_commands_to_trust, load_commands
 from agent.extension.commands.command_file import BadCommandFile, PromptCommand, parse_command_file
-from agent.extension.commands.command_folders import TRUST_PLACE
 from agent.extension.commands.command_prompt import CalledCommand, expand_call
+from agent.extension.extension_files import COMMANDS_TRUST
 from agent.session_request import SessionRequest
 from sandbox.policy.trust import TrustStore
 from tests.support.child_sessions import settings_for
@@ -84,7 +84,7 @@ def write(folder: Path, **commands: str) -> None:
 
 
 def trust(root: Path) -> None:
-    TrustStore(Home.from_environment().config).grant(root / TRUST_PLACE, find_commands_to_trust(root))
+    TrustStore(Home.from_environment().config).grant(root / COMMANDS_TRUST, find_commands_to_trust(root))
 
 
 def test_a_project_s_commands_count_as_they_were_trusted(shop: Path, tmp_path: Path) -> None:

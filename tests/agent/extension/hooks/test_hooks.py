@@ -16,16 +16,16 @@ from agent.app_dirs import Home
 from agent.children.children import Children
 from agent.children.spec import ChildSpec
 from agent.events import DecisionEvent, End, Event, ObservationEvent, Signal
+from agent.extension.extension_files import HOOKS_TRUST
 from agent.extension.hooks.hook_answer import HookAnswer, combine_answers, parse_answer
 from agent.extension.hooks.hook_catalog import find_hooks_to_trust, load_hooks
 from agent.extension.hooks.hook_definition import HookDefinition, matches_name
-from agent.extension.hooks.hook_files import TRUST_PLACE
 from agent.extension.hooks.hook_input import restore_arguments, translate_arguments
 from agent.extension.hooks.hook_parser import parse_hooks
 from agent.model.model_settings import ModelSettings
 from agent.session.log import read_events
 from agent.session.undo import Timeline, undo_last_turn
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
 from agent.turn.runtime import Runtime
 from sandbox.policy.decision import Approval
@@ -60,7 +60,7 @@ def write_project(shop: Path, **events: Any) -> None:
 
 
 def trust(root: Path) -> None:
-    TrustStore(Home.from_environment().config).grant(root / TRUST_PLACE, find_hooks_to_trust(root))
+    TrustStore(Home.from_environment().config).grant(root / HOOKS_TRUST, find_hooks_to_trust(root))
 
 
 @pytest.fixture

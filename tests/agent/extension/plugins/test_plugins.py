@@ -12,6 +12,7 @@ import pytest
 from agent.app_dirs import Home
 from agent.children.children import Children
 from agent.extension.commands.command_prompt import expand_call
+from agent.extension.extension_files import has_plugins
 from agent.extension.plugins.git_source import find_protocol
 from agent.extension.plugins.plugin_copies import place_plugin
 from agent.extension.plugins.plugin_install import (
@@ -26,7 +27,7 @@ from agent.extension.plugins.plugin_install import (
 )
 from agent.extension.plugins.plugin_parts import PluginPart
 from agent.extension.plugins.plugin_servers import load_plugin_servers
-from agent.extension.plugins.plugin_store import find_plugin, has_plugins, list_plugins
+from agent.extension.plugins.plugin_store import find_plugin, list_plugins
 from agent.extension.skills.skill_catalog import load_skills
 from agent.team.definitions.agent_catalog import load_agents
 from agent.turn.runtime import Runtime

@@ -10,6 +10,7 @@ import pytest
 
 from agent.app_dirs import Home
 from agent.children.children import Children
+from agent.extension.extension_files import SKILLS_TRUST
 from agent.extension.skills.session_skills import SessionSkills, describe_skills
 from agent.extension.skills.skill_catalog import (
     check_skill_folder,
@@ -19,7 +20,6 @@ from agent.extension.skills.skill_catalog import (
 )
 from agent.extension.skills.skill_check import find_deviations
 from agent.extension.skills.skill_file import BadSkill, Skill, parse_skill
-from agent.extension.skills.skill_folders import TRUST_PLACE
 from agent.extension.skills.skill_template import TEMPLATE
 from agent.turn.runtime import Runtime
 from sandbox.errors import UserError
@@ -70,7 +70,7 @@ def shop(tmp_path: Path) -> Path:
 
 
 def trust(root: Path) -> None:
-    TrustStore(Home.from_environment().config).grant(root / TRUST_PLACE, find_skills_to_trust(root))
+    TrustStore(Home.from_environment().config).grant(root / SKILLS_TRUST, find_skills_to_trust(root))
 
 
 def test_a_skill_of_the_format_is_understood() -> None:

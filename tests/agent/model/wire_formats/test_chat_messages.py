@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.model.protocol import AssistantMessage, Reply, ToolMessage, Usage
-from agent.model.wire_formats.chat_messages import ChatAssembler, message_to_json
+from agent.model.wire_formats.chat_assembler import ChatAssembler
+from agent.model.wire_formats.chat_messages import message_to_json
 from agent.model.wire_formats.tool_arguments import parse_action
 from agent.model.wire_formats.wire_protocol import EventParser
 from tools.core.action import Action

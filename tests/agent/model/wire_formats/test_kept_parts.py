@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from agent.events import AskedAction, MessageEvent
-from agent.events.serialization import parse_event, render_event
+from agent.events.parsing import parse_event
+from agent.events.serialization import render_event
 from agent.model.protocol import AssistantMessage, Message, Reply, ToolMessage
 from tests.support.asking import ask, user
 from tests.support.formats import KINDS, model

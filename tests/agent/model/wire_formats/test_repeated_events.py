@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.model.wire_formats.chat_messages import ChatAssembler
+from agent.model.wire_formats.chat_assembler import ChatAssembler
 from agent.model.wire_formats.repeated_events import RepeatedEvents
 
 HEAD = {"id": "c1", "object": "chat.completion.chunk", "created": 17, "model": "m"}

@@ -9,10 +9,9 @@ import pytest
 
 from agent.events import ChainEvent, ObservationEvent, Signal, parse_event, render_event
 from agent.monitor.answers import TellPerson
-from agent.monitor.discipline_settings import DisciplineSettings
 from agent.monitor.intent.trail import MOST_APPROVED, MOST_LINKS, MOST_PATHS, Change, Link, Trail
 from agent.session.log import Session, read_events
-from agent.session_settings import SessionSettings
+from agent.session_settings import DisciplineSettings, SessionSettings
 from sandbox.policy.decision import Approval, Decision
 from sandbox.policy.effects import Effect
 from tests.agent.monitor.intent.stories import FILES, Play, make_project

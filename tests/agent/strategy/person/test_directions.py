@@ -15,10 +15,10 @@ from agent.events import (
     Signal,
     StopAttemptEvent,
 )
+from agent.session_settings import StrategySettings
 from agent.strategy.person.attempt_tree import AttemptTree
 from agent.strategy.person.direction_check import check_direction
 from agent.strategy.person.directions import Directions
-from agent.strategy.strategy_settings import StrategySettings
 from packages.search import auto_strategy
 from sandbox.errors import UserError
 from tests.support.cli import call, script

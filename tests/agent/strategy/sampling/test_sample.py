@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from agent.events import AttemptEvent, CandidateEvent, ChoiceEvent, Signal
+from agent.session_settings import StrategySettings
 from agent.strategy import strategy_turn
 from agent.strategy.race import STOP
-from agent.strategy.strategy_settings import StrategySettings
 from tests.support.cli import call, script
 from tests.support.strategy_stories import Story, read_events_of, tell_story
 

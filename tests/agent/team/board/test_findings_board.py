@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from agent.events import ObservationEvent, Prompt
 from agent.session.log import read_events
-from agent.team.attach import SessionTeam
 from agent.team.board.board_log import open_logged_board
 from agent.team.board.findings_board import (
     LONGEST_NOTE,
@@ -20,6 +19,7 @@ from agent.team.board.findings_board import (
     FindingsBoard,
     SharedFinding,
 )
+from agent.team.session_team import SessionTeam
 from agent.turn.runtime import Runtime
 from tests.support.cli import call
 from tests.support.team_sessions import play_team, play_until_killed, team_settings

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from agent.app_dirs import Home
-from agent.team.attach import SessionTeam
 from agent.team.definitions.agent_catalog import check_agent_files
 from agent.team.definitions.agent_memory import LONGEST_NOTE, MOST_LINES, AgentMemory
+from agent.team.session_team import SessionTeam
 from agent.turn.runtime import Runtime
 from tests.support.cli import call, git
 from tests.support.team_sessions import play_team, team_settings, write_agent

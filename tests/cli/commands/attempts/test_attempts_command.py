@@ -13,10 +13,9 @@ import pytest
 
 from agent.events import ChoiceEvent, End, Prompt
 from agent.session.log import Session, read_events
-from agent.session_settings import SessionSettings
+from agent.session_settings import SessionSettings, StrategySettings
 from agent.strategy.person.attempt_tree import AttemptTree
 from agent.strategy.person.taken_attempt import prepare_taken_attempt
-from agent.strategy.strategy_settings import StrategySettings
 from agent.turn.runtime import Runtime
 from sandbox.access_settings import AccessSettings
 from tests.support.cli import CHECKOUT, Result, call, run, script

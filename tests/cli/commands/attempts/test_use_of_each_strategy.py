@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
 from agent.turn.runtime import Runtime
 from cli.commands.attempts.session_attempts import load_session_attempts

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from agent.session_settings import SessionSettings
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import SessionSettings, StrategySettings
 from cli.commands.run.run_options import read_attempt_options
 from cli.invocation import ClusterRequest, Invocation, choose_strategy
 

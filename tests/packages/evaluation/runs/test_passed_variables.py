@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.model.model_settings import ModelSettings
-from agent.session_settings import SessionSettings
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import SessionSettings, StrategySettings
 from packages.evaluation.runs.passed_variables import check_passed_variables
 from sandbox.errors import UserError
 from tests.support.cli import run

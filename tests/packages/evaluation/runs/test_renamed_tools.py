@@ -23,8 +23,7 @@ from agent.model.protocol import (
     UserMessage,
 )
 from agent.session.log import read_events
-from agent.session_settings import SessionSettings
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import SessionSettings, StrategySettings
 from agent.turn.runtime import Runtime
 from packages.evaluation.mining.rename_tools import ARGUMENTS, NAMES, rename_tools
 from packages.evaluation.mining.vary_tasks import vary_tasks

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.session_settings import SessionSettings
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import SessionSettings, StrategySettings
 from packages.evaluation.runs.run_plan import make_plan
 from packages.evaluation.runs.variant import RunFolders, compute_trial_key, make_variant
 from tests.support.evaluation_trials import make_home, make_task

@@ -15,14 +15,14 @@ from agent.assemble import assemble_runtime
 from agent.budget.limits import MaxTime
 from agent.budget.purse import Purse
 from agent.events import ActionEvent, AskedAction, End, Event, MessageEvent, ObservationEvent, Signal
-from agent.lead_settings import LeadSettings
 from agent.model.protocol import Delta, Reply, Request, TextDelta
 from agent.model.scripted.scripted_model import split_into_pieces
 from agent.session_request import SessionRequest
+from agent.session_settings import LeadSettings
+from agent.turn.lead_monitors import attach_lead
 from cli.output.lines.event_lines import LineView
 from packages.offline.lead.idle_replies import IdleReplies
 from packages.offline.lead.lead_clock import LeadClock
-from packages.offline.lead.lead_monitor import attach_lead
 from sandbox.policy.decision import Decision
 from sandbox.policy.effects import Effect
 from tests.support.child_sessions import settings_for

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from agent.events import Signal, VerdictEvent
-from agent.session_settings import SessionSettings
-from agent.verify.verify_settings import VerifySettings
+from agent.session_settings import SessionSettings, VerifySettings
 from packages.offline.reproduction.reproduction_verifier import ReproductionVerifier
 from sandbox.backends.selection import choose_sandbox
 from sandbox.policy.decision import Mode

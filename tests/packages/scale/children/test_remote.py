@@ -13,15 +13,13 @@ from typing import Any
 import pytest
 
 from agent.app_dirs import Home
-from agent.budget.limit_settings import LimitSettings
 from agent.children.children import Children
 from agent.children.executor import CRASHED
 from agent.children.spec import ChildSpec
 from agent.events import AttemptEvent, ChildProgress, Event, ObservationEvent, SessionStart
 from agent.exit_codes import Exit
 from agent.session.log import read_events
-from agent.session_settings import SessionSettings
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import LimitSettings, SessionSettings, StrategySettings
 from agent.turn.runtime import Runtime
 from packages.scale.children.remote_executor import connect_cluster
 from packages.scale.cluster.node import PASSED_ON

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 
-from agent.budget.limit_settings import LimitSettings
 from agent.budget.limits import LATE, MaxTime
 from agent.budget.purse import Purse
-from agent.session_settings import SessionSettings
+from agent.session_settings import LimitSettings, SessionSettings
 from packages.scale.children.remote_executor import fit_settings
 
 

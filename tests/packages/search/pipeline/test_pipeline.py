@@ -19,7 +19,7 @@ from agent.events import (
     StopAttemptEvent,
 )
 from agent.session.log import read_events
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import StrategySettings
 from agent.turn.runtime import Runtime
 from packages.search.pipeline.several_patches import SEPARATOR
 from tests.support.cli import script

@@ -21,10 +21,9 @@ from agent.events import ChildEvent, ChoiceEvent, End, VerdictEvent
 from agent.model.model_settings import ModelSettings
 from agent.session.log import read_events
 from agent.session_request import SessionRequest
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import StrategySettings, VerifySettings
 from agent.strategy.strategy_table import choose_work
 from agent.turn.runtime import Runtime
-from agent.verify.verify_settings import VerifySettings
 from packages.search.review.agreement import Agreement, count_opinion, read_agreement
 from packages.search.review.answers import Preference, Review, read_answer
 from packages.search.review.child_opinion import TOOLS

@@ -10,8 +10,8 @@ import pytest
 
 from agent.events import Event, SpecCheckEvent
 from agent.monitor.answers import GO_ON, StopTurn, TellModel
-from agent.rules.named_rule import NamedRule
 from agent.rules.rule_kinds import DiffRule, ProtectRule
+from agent.session_settings import NamedRule
 from agent.verify.requirement import Requirement
 from packages.search.requirements.requirement_file import parse_checklist
 from packages.search.spec_check.finding import Correction, SpecFinding, merge_corrections

@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 
 from agent.app_dirs import Home
-from agent.budget.limit_settings import LimitSettings
 from agent.events import AttemptEvent, ChoiceEvent, End, MessageEvent, Signal, VerdictEvent
 from agent.exit_codes import Exit
 from agent.session.log import read_events
-from agent.session_settings import SessionSettings
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import LimitSettings, SessionSettings, StrategySettings
 from agent.strategy.strategy_table import choose_work
 from agent.turn.runtime import Runtime
 from sandbox.policy.decision import Mode

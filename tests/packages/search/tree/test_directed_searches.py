@@ -16,7 +16,7 @@ from agent.events import (
     Signal,
     StopAttemptEvent,
 )
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import StrategySettings
 from agent.turn.runtime import Runtime
 from tests.support.cli import call, script
 from tests.support.person_directions import direct, ends, says

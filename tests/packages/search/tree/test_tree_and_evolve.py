@@ -8,7 +8,7 @@ import pytest
 
 from agent.events import AttemptEvent, CandidateEvent, ChoiceEvent, VerdictEvent
 from agent.model.model_settings import ModelSettings
-from agent.strategy.strategy_settings import StrategySettings
+from agent.session_settings import StrategySettings
 from packages.search.tree.opinions import NODE_JUDGE
 from tests.support.cli import call, script
 from tests.support.strategy_stories import Story, read_events_of, tell_story
