@@ -45,6 +45,11 @@ ln conf/db.env x | ln -f conf/db.env src | mv -t src conf/db.env
 git -C conf diff --no-index /dev/null db.env | git -C conf blame db.env | git -C src -C ../conf hash-object db.env
 tar -C conf -cf - db.env | tar --directory=conf -cf- db.env | tar cCf conf - db.env | tar -cf - -C src -C ../conf db.env
 ps e | ps auxe | ps axewww | ps e -u me | ps -o pid e | ps $X | ps -o pid,environ
+man ./conf/db.env | man -l conf/db.env | info -f conf/db.env | who conf/db.env | users conf/db.env
+strings @conf/db.env | jq -n 'import "conf/keys" as $k; $k' | jq -n 'include "conf/keys"; .' | jq "$X" notes.txt
+yq 'load("conf/db.env")' notes.txt | awk 'BEGIN{ARGV[1]="conf/db.env";ARGC=2}{print}'
+du --exclude-from=conf/db.env src | grep --exclude-from=conf/db.env x notes.txt | git ls-files -o -i -X conf/db.env
+git ls-files --exclude-from=conf/db.env -o
 cd ../none; cat conf/db.env | cd ../none; cp conf/db.env x
 """
 CERTAIN = r"""
@@ -53,6 +58,7 @@ ls | ls src | ls *.txt | wc -l src/*.py | find src -name '*.py' | cat {notes,not
 tar -cf x.tar src | cp -r src x | cat /etc/hostname | sed -n 1p notes.txt | echo $X | pwd | sort < notes.txt
 git diff --no-index notes.txt src/a.py | git grep --no-index x src | git blame src/a.py | cat /proc/meminfo
 git -C src blame a.py | tar -C src -cf x.tar a.py | ps -ef | ps aux | ps axo pid,user,command | ps -e -o user,comm
+strings notes.txt | jq .a notes.txt | yq .a notes.txt | man 3 printf | man ls | who | du -sh src | git ls-files -o
 ps a o user | ps -p 12 -o comm | cat /proc/self/status | date -f notes.txt | diff --from-file=notes.txt src/a.py
 """
 

@@ -36,6 +36,11 @@ _HOST = compile_lazily(r"(?:[a-z][a-z0-9+.-]*:)?(?://)?(?:[^/@\s]*@)?(\[[0-9a-fA
 _SENT_FILE = compile_lazily(r"(?:[^=@]*=)?[@<]([^;,]+)|\w*@(.+)")
 """A file whose content curl sends: `@FILE`, `field=@FILE;type=…`, `name@FILE`."""
 
+_OTHER_FILES = compile_lazily(r"\b(?:import|include|load\w*|system)\b")
+"""Words of a jq or yq program by which it reads other files than its operands."""
+
+_READS_ANYTHING = Effect(kind="read", is_vague=True)
+
 ScriptReader = Literal["itself", "bash", "sh"]
 """Interpreter of a script: the present shell, which knows its functions; a separate bash; or any other shell."""
 
@@ -204,7 +209,7 @@ class Call:
                 elif found := _SENT_FILE.match(value.text):
                     self.add_read(make_static_arg(found[1] or found[2]))
             elif does == "names":  # of files, in a file
-                self.add_effect(Effect(kind="read", is_vague=True))
+                self.add_effect(_READS_ANYTHING)
             elif does == "writes-name":
                 self.add_write(Arg(text=".", source="."))
             elif does == "reshapes":
@@ -243,6 +248,12 @@ class Call:
             self.add_read(arg)
         elif role == "write":
             self.add_write(arg)
+        elif role == "expands":
+            self.add_read(arg)
+            if (arg.text or arg.prefix).startswith("@"):
+                self.add_effect(_READS_ANYTHING)
+        elif role == "filter" and (arg.text is None or _OTHER_FILES.search(arg.text)):
+            self.add_effect(_READS_ANYTHING)
         elif role == "format" and not arg.prefix.startswith("+"):
             self.add_unknown(f"{arg.to_display()!r} may be a value to set")
 

@@ -5,7 +5,8 @@ A line is `names | kind | roles | options`; an indented one continues the line b
 kind: of the effect by default: none, read, write (depends on the roles), execute, network, git,
     destructive, unknown
 roles: of the operands, in order; the last is repeated. text (ignored),
-    format (begins with a +), read, write (links followed), entry (the
+    format (begins with a +), filter (a program for jq or yq), read,
+    expands (read; behind an @, a list of more words), write (links followed), entry (the
     name itself is removed or replaced), to (the last operand is written, the others read), move (the same,
     the others removed), link, tree (removed with all that is inside), host, url, command (the rest is a
 command),
@@ -27,9 +28,10 @@ COMMANDS = r"""
 true false : | none | text | *
 echo | none | text | *
 pwd times jobs fg bg disown dirs logout | none | text | *
-exit return break continue shift umask getconf tty whoami id groups logname users who w uptime arch |
+exit return break continue shift umask getconf tty whoami id groups logname w uptime arch |
     none | text | -abcfghilnpqrstuvxwzGHSTVZ --help --version --name --user --group --groups --real --all
     --pretty --since
+users who | read | read | -abdHlmpqrsTtu --help --version --all --count --heading
 uname nproc hostid | none | text | *
 wait | none | text | -nf -p:>unknown
 sleep usleep | none | text | --help --version
@@ -43,13 +45,15 @@ test [ | read | own | *
 printf | none | own | *
 
 cat tac nl head tail wc cut paste fold fmt pr expand unexpand rev column join comm tsort od hexdump xxd-read
-    strings md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum base32 base64 basenc numfmt
+    md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum base32 base64 basenc numfmt
     | read | read | * --files0-from=>names
-ls dir vdir du df stat readlink realpath namei cmp tree-read lsattr getfattr getfacl zcat bzcat xzcat
+strings | read | expands | *
+du | read | read | * --files0-from=>names -X:>read --exclude-from=>read
+ls dir vdir df stat readlink realpath namei cmp tree-read lsattr getfattr getfacl zcat bzcat xzcat
     zstdcat lz4cat zgrep zipinfo colordiff | read | read | * --files0-from=>names
 tr | none | text | *
-grep egrep fgrep | read | text,read | * -f:>read --file=>read -e: --regexp= -r>walks -R>walks --recursive>walks
-    --dereference-recursive>walks
+grep egrep fgrep | read | text,read | * -f:>read --file=>read --exclude-from=>read -e: --regexp= -r>walks
+    -R>walks --recursive>walks --dereference-recursive>walks
 ugrep zgrep bzgrep xzgrep | execute | read | *
 rg | read | text,read | * --pre=>execute --hostname-bin=>execute -z>execute --search-zip>execute -e: --regexp=
     -f:>read --file=>read -g: --glob= -t: --type= -A: -B: -C: -m: -r: -j: -d: -M: -T: -E:
@@ -62,6 +66,7 @@ locate tree | read | read | -adfilpsughDFqNQrtcUvACSnJXxP:I:L:H: -o:>write --nor
 file | read | read | * -C>unknown --compile>unknown -z>execute -Z>execute --uncompress>execute
     --uncompress-noreport>execute -f:>names --files-from=>names -m:>read
 diff | read | read | * -l>execute --paginate>execute --to-file=>read --from-file=>read
+    -X:>read --exclude-from=>read
 sdiff | execute | read | *
 sort | read | read | -bcCdfgiMhnRrVsmuz -k: -t: -S: -T:>write -o:>write --output=>write
     --compress-program=>execute --temporary-directory=>write --files0-from=>names --random-source=>read
@@ -75,8 +80,8 @@ shuf | read | read | -eizrn:o:>write --output=>write --echo --input-range= --hea
     --zero-terminated --random-source=>read --help --version -i:
 sed gsed | read | own | *
 awk gawk mawk nawk | read | own | *
-jq | read | text,read | * -f:>read --from-file=>read -L:>read --library-path=>read
-yq | read | text,read | -PrMCNej0 -o: -p: -I: -y -Y --output-format= --input-format= --prettyPrint
+jq | read | filter,read | * -f:>read --from-file=>read -L:>read --library-path=>read
+yq | read | filter,read | -PrMCNej0 -o: -p: -I: -y -Y --output-format= --input-format= --prettyPrint
     --raw-output --no-colors --colors --exit-status --unwrapScalar=? -i>inplace --inplace>inplace
     --in-place>inplace -s:>unknown --split-exp=>unknown
 xmllint | execute | read | *
@@ -86,7 +91,8 @@ bat batcat | read | read | -pnAPuH:l:r: --plain --number --show-all --language= 
     --color= --theme= --highlight-line= --wrap= --tabs= --decorations= --paging=
 less more most | read | own | -NSRXFEeiIGgJMmnpQqsuUwW --LINE-NUMBERS --chop-long-lines --RAW-CONTROL-CHARS
     --no-init --quit-if-one-screen
-man info | read | text | -kfawW
+man | read | read | -kfawW -l
+info | read | read | -aw -f:>read --file=>read
 ps | read | own | -aeflwHLTNMcyjAFdVZu:U:p:t:g:G:s:q:C:o:O:k: --forest --sort= --no-headers --headers --format= --pid=
     --ppid= --user= --tty= --sid= --cumulative --deselect --width= --help=? --version
 pgrep pidof top free vmstat lscpu lsblk lsof lsmod lspci lsusb iostat mpstat nmap-none uptime ss netstat |

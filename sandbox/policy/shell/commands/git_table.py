@@ -30,6 +30,7 @@ SUBCOMMANDS = r"""
 status rev-parse ls-files ls-tree describe name-rev merge-base show-ref for-each-ref count-objects
     check-ignore check-attr check-ref-format check-mailmap cherry show-branch get-tar-commit-id patch-id
     stripspace var version whatchanged-none rev-list last-modified | read | text | * --show-signature>execute
+    -X:>read --exclude-from=>read
 diff show log whatchanged shortlog diff-tree diff-index diff-files range-diff | read | text | *
     --output=>write --ext-diff>execute --textconv>execute --show-signature>execute --output-directory=>write
     -O:>read --no-index>reading

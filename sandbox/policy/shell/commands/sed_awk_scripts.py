@@ -14,7 +14,7 @@ _LABEL = compile_lazily(r"[ \t]*[A-Za-z0-9_]*[ \t]*(?=[;\n}]|\Z)")
 _NUMBER = compile_lazily(r"[ \t]*[0-9]*")
 _AFTER = compile_lazily(r"[ \t]*(?:[;\n]|(?=\})|\Z|(?=#))")
 _PLAIN_COMMANDS = frozenset("=dDgGhHnNpPxzF")
-_AWK_SUSPECT = compile_lazily(r"system|getline|@|\||>|close|fflush|ENVIRON|PROCINFO|extension|\\\n")
+_AWK_SUSPECT = compile_lazily(r"system|getline|@|\||>|close|fflush|ENVIRON|PROCINFO|ARG[CV]|extension|\\\n")
 _AWK_HARMLESS = compile_lazily(r"\|\||>=")
 
 

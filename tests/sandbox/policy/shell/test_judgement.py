@@ -190,6 +190,8 @@ def test_every_line_of_the_tables_can_be_read() -> None:
             "script",
             "own",
             "format",
+            "filter",
+            "expands",
         }
         assert set(spec.roles) <= roles
     assert find_git_subcommand("status") is not None
