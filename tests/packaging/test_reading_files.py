@@ -115,7 +115,6 @@ ALLOWED = {
     "cli/commands/offline/kernel.py": NAMED,
     "packages/offline/commands/reproduce.py": NAMED,
     "packages/offline/reproduction/model_writer.py": OWN,
-    "agent/verify/reader.py": OWN,
     "packages/search/review/child_opinion.py": OWN,
     "packages/offline/reproduction/reproduction_verifier.py": OWN,
     "packages/offline/reproduction/machine.py": "through Project.read_text: by the tools' place, bounded",

@@ -21,7 +21,7 @@ def attach_requirements(
         trusted=OWN_SOURCES | {file.source} if file is not None and is_trusted else OWN_SOURCES,
     )
     if runtime.settings.verify.requirements == "model":
-        from agent.verify.reader import Reader
+        from packages.search.reader import Reader
         from packages.search.requirements.opinions import Opinions
 
         verifier.advice = Opinions(reader=Reader(runtime=runtime))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agent.verify.reader import Reader, format_list, get_text_field
 from agent.verify.requirement import Requirement, Result
+from packages.search.reader import Reader, format_list, get_text_field
 from sandbox.lazy_dataclass import dataclass
 
 MOST_PROPOSED = 8

@@ -9,8 +9,8 @@ from typing import Any
 from agent.events import Event, RubricEvent
 from agent.monitor.answers import GO_ON, GoOn
 from agent.turn.runtime import Runtime
-from agent.verify.reader import Reader, format_list, get_text_field
 from agent.verify.verdict import Claim, Verdict, VerdictOutcome
+from packages.search.reader import Reader, format_list, get_text_field
 from packages.search.requirements.turn_changes import TurnChanges
 from packages.search.rubric.rubric import MOST, WEIGHTS, Criterion, Score, compute_score, list_items
 from sandbox.lazy_dataclass import dataclass

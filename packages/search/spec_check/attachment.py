@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent.turn.runtime import Runtime
-from agent.verify.reader import Reader, format_list, get_text_field
+from packages.search.reader import Reader, format_list, get_text_field
 from packages.search.spec_check.finding import FindingKind, SpecFinding
 from packages.search.spec_check.spec_check import SpecCheck
 from sandbox.errors import UserError
@@ -46,7 +46,7 @@ def attach_spec_check(runtime: Runtime, file: RequirementFile | None) -> SpecChe
         file=file.requirements if file is not None else (),
     )
     if runtime.settings.verify.spec_check == "model":
-        from agent.verify.reader import Reader
+        from packages.search.reader import Reader
 
         spec_check.critic = ReaderCritic(reader=Reader(runtime=runtime))
     runtime.conclusion.preparations.append(spec_check)

@@ -13,8 +13,8 @@ from typing import Any
 from agent.children.spec import ChildResult
 from agent.exit_codes import Exit
 from agent.strategy.strategy_turn import StrategyTurn
-from agent.verify.reader import Reader, get_text_field
 from agent.verify.verdict import Verdict
+from packages.search.reader import Reader, get_text_field
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 from tools.core.untrusted_output import enclose_in_tag

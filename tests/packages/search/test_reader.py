@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.verify.reader import get_text_field, parse_objects
+from packages.search.reader import get_text_field, parse_objects
 
 pytestmark = pytest.mark.slow
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from agent.children.children import Children
 from agent.children.spec import ChildSpec
+from agent.context.system_prompt import read_prompt
 from agent.model.protocol import UNPAID
 from agent.session_settings import LimitSettings
 from agent.turn.runtime import Runtime
@@ -56,7 +56,9 @@ class Reader:
             enclose_in_tag(name, quote_lines(text[:LONGEST_PART].splitlines()))
             for name, text in parts.items()
         ]
-        text = "\n\n".join([_read_prompt(prompt), f"The task, in the words of its user:\n{quoted}", *data])
+        text = "\n\n".join(
+            [read_prompt(f"{prompt}.md"), f"The task, in the words of its user:\n{quoted}", *data]
+        )
         spec = ChildSpec(
             prompt=text,
             model=self._judge,
@@ -96,7 +98,3 @@ def get_text_field(item: Mapping[str, Any], key: str, limit: int = 500) -> str:
 def format_list(rows: Sequence[str]) -> str:
     """Return rows as a list for a question."""
     return "\n".join(f"- {row}" for row in rows) or "(none)"
-
-
-def _read_prompt(name: str) -> str:
-    return (Path(__file__).parents[1] / "prompts" / f"{name}.md").read_text("utf-8").strip()
