@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 PROGRAM = """
 import sys, agent.assemble, agent.turn.runtime, cli.invocation, cli.commands.run.one_shot
 import cli.output.lines.event_lines, cli.tui.conversation.chat, cli.tui.screen.session_view
-heavy = ("packages.search.requirements", "packages.search.rubric", "packages.search.spec_check", 
+heavy = ("packages.search.requirements", "packages.search.rubric", "packages.search.spec_check",
     "packages.search.reader", "agent.verify.optional_checks", "cli.output.lines.check_lines")
 print([each for each in sys.modules if each.startswith(heavy)])
 """
