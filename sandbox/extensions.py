@@ -23,6 +23,7 @@ Group = Literal[
     "commands",
     "drafts",
     "executors",
+    "goals",
     "inputs",
     "judges",
     "models",

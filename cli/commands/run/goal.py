@@ -9,13 +9,13 @@ from typing import Any
 
 from agent.events import End
 from agent.exit_codes import Exit
-from agent.goal.goal_run import GoalRun, set_goal
-from agent.goal.goal_state import find_active_goal
+from agent.goal_state import find_active_goal, set_goal
 from agent.session_settings import SessionSettings, StrategySettings
 from agent.strategy.strategy_table import choose_work
 from agent.turn.runtime import Runtime
 from cli.commands.run.final_event import list_end_signals
 from cli.invocation import Invocation
+from sandbox.extensions import load_extension
 
 
 async def run_goal(
@@ -48,7 +48,8 @@ async def run_goal(
     async def take_turn(text: str | None, notes: Sequence[str]) -> End:
         return await runtime.run_turn(text, choose_work(runtime, strategy, text), notes)
 
-    work = asyncio.ensure_future(GoalRun(runtime=runtime, state=state, take_turn=take_turn).run())
+    goal_run = load_extension("goals", "run")(runtime=runtime, state=state, take_turn=take_turn)
+    work: asyncio.Future[End | None] = asyncio.ensure_future(goal_run.run())
     _stop_between_turns(runtime, work)
     try:
         end = await work

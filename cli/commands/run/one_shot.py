@@ -242,7 +242,7 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
 
 
 def _has_goal(runtime: Runtime) -> bool:
-    from agent.goal.goal_state import find_active_goal
+    from agent.goal_state import find_active_goal
 
     return find_active_goal(runtime.session) is not None
 

@@ -11,7 +11,7 @@ from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from agent.goal.goal_state import GoalState
+    from agent.goal_state import GoalState
     from cli.tui.conversation.conversation import Conversation
 
 USAGE = '/goal TEXT --until "COMMAND" [--max-turns N] [--max-cost DOLLARS] [--max-time SECONDS]'
@@ -30,7 +30,7 @@ class GoalWords:
 
 async def goal(chat: Conversation, argument: str) -> None:
     """Show, set, stop or go on with the session's goal."""
-    from agent.goal.goal_state import find_active_goal, read_goal, stop_goal
+    from agent.goal_state import find_active_goal, read_goal, stop_goal
 
     active = find_active_goal(chat.runtime.session)
     if not argument:
@@ -48,7 +48,7 @@ async def goal(chat: Conversation, argument: str) -> None:
         await _work(chat, active)
     else:
         words = read_words(argument)
-        from agent.goal.goal_run import set_goal
+        from agent.goal_state import set_goal
 
         _check_idle(chat)
         state = set_goal(

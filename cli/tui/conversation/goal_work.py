@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent.events import End
-from agent.goal.goal_run import GoalRun
-from agent.goal.goal_state import GoalState, find_active_goal
+from agent.goal_state import GoalState, find_active_goal
+from sandbox.extensions import load_extension
 
 if TYPE_CHECKING:
     from cli.tui.conversation.conversation import Conversation
@@ -32,4 +32,4 @@ async def work_on_goal(chat: Conversation, state: GoalState) -> None:
         chat.note = "\n\n".join([*filter(None, [chat.note]), *notes])
         return await chat.run_turn(prompt, shown="", strategy=chat.settings.session.strategy)
 
-    await GoalRun(runtime=chat.runtime, state=state, take_turn=take_turn).run()
+    await load_extension("goals", "run")(runtime=chat.runtime, state=state, take_turn=take_turn).run()

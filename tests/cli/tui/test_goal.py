@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.goal.goal_run import set_goal
+from agent.goal_state import set_goal
 from agent.turn.runtime import Runtime
 from cli.tui.commands.goal_command import GoalWords, read_words
 from sandbox.errors import UserError

@@ -11,12 +11,11 @@ from typing import Any
 from agent.budget.limits import Limit, MaxCost, MaxTime, find_stop_reason
 from agent.events import ChildEvent, End, Event, GoalEvent, MessageEvent, RequirementsEvent, SideCall
 from agent.exit_codes import Exit
-from agent.goal.check_sources import CheckSources
-from agent.goal.goal_check import ChangedFiles, CheckResult, CommandCheck, RequirementsCheck
-from agent.goal.goal_state import MAX_TURNS, GoalState, find_active_goal
+from agent.goal_state import GoalState, find_active_goal
 from agent.session.usage_report import UsageReport
 from agent.turn.runtime import Runtime
-from sandbox.errors import Fault, UserError
+from packages.goals.check_sources import CheckSources
+from packages.goals.goal_check import ChangedFiles, CheckResult, CommandCheck, RequirementsCheck
 from sandbox.lazy_dataclass import dataclass
 
 IDLE_TURNS = 3
@@ -25,48 +24,13 @@ IDLE_TURNS = 3
 TakeTurn = Callable[[str | None, Sequence[str]], Awaitable[End]]
 """Runs one turn: its prompt (None: the turn that was interrupted) and notes of the harness for the model."""
 
-_GOES_ON = frozenset(
-    (
-        Exit.DONE,
-        Exit.TESTS_FAIL,
-        Exit.NOTHING_TO_DO,
-        Exit.LIMIT,
-        Exit.DENIED,
-        Exit.NO_TEST_RUNNER,
-        Exit.NOT_ACHIEVED,
-    )
-)
+_GOES_ON = frozenset((
+    Exit.DONE, Exit.TESTS_FAIL, Exit.NOTHING_TO_DO, Exit.LIMIT, Exit.DENIED, Exit.NO_TEST_RUNNER, Exit.NOT_ACHIEVED
+))  # fmt: skip
 """Ends of a turn after which another turn may help; after the others the goal is paused."""
 
 _CLEAN = frozenset((Exit.DONE, Exit.NOTHING_TO_DO, Exit.NO_TEST_RUNNER))
 """Ends of a turn with which a passing check reaches the goal: the check is evidence where a project has no tests."""
-
-
-def set_goal(
-    runtime: Runtime,
-    text: str,
-    check: str,
-    *,
-    max_turns: int | None = None,
-    max_cost: float | None = None,
-    max_time: float | None = None,
-) -> GoalState:
-    """Log a goal that a person has set. Raises UserError if another one is still worked on."""
-    if find_active_goal(runtime.session) is not None:
-        raise UserError(Fault.USAGE, "the session has a goal already", "End it first: /goal stop")
-    if not text.strip():
-        raise UserError(Fault.USAGE, "the goal has no text", "Say what is to be reached.")
-    start = GoalEvent(
-        stage="set",
-        session=runtime.session.id,
-        text=text.strip(),
-        check=check.strip(),
-        max_turns=max_turns or MAX_TURNS,
-        max_cost=max_cost,
-        max_time=max_time,
-    )
-    runtime.session.append(start)
-    return GoalState(start=start, last=start)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from agent.events import GoalEvent
 from agent.events.goal_events import GOAL_ENDS
 from agent.session.log import Session
+from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from agent.turn.runtime import Runtime
 
 MAX_TURNS = 20
 """Turns of a goal without a limit of its own: a day's work of a slow model, and no endless loop."""
@@ -71,6 +76,33 @@ def find_active_goal(session: Session) -> GoalState | None:
     """Return the goal that is still to be reached, None if there is none."""
     state = read_goal(session)
     return state if state is not None and state.is_active else None
+
+
+def set_goal(
+    runtime: Runtime,
+    text: str,
+    check: str,
+    *,
+    max_turns: int | None = None,
+    max_cost: float | None = None,
+    max_time: float | None = None,
+) -> GoalState:
+    """Log a goal that a person has set. Raises UserError if another one is still worked on."""
+    if find_active_goal(runtime.session) is not None:
+        raise UserError(Fault.USAGE, "the session has a goal already", "End it first: /goal stop")
+    if not text.strip():
+        raise UserError(Fault.USAGE, "the goal has no text", "Say what is to be reached.")
+    start = GoalEvent(
+        stage="set",
+        session=runtime.session.id,
+        text=text.strip(),
+        check=check.strip(),
+        max_turns=max_turns or MAX_TURNS,
+        max_cost=max_cost,
+        max_time=max_time,
+    )
+    runtime.session.append(start)
+    return GoalState(start=start, last=start)
 
 
 def stop_goal(session: Session, state: GoalState, reason: str) -> None:

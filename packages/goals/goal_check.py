@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.events import Event
-from agent.goal.check_sources import CheckSources, describe_run
 from agent.verify.suite_evidence import read_current_content
 from agent.verify.suite_verifier import RunAction
 from agent.verify.verdict import Claim, Verdict, VerdictOutcome
+from packages.goals.check_sources import CheckSources, describe_run
 from sandbox.lazy_dataclass import dataclass
 from tools.core.action import Observation
 from tools.core.untrusted_output import quote_lines
