@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from packages.offline.lead.suspects import iter_functions
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 
@@ -84,8 +85,9 @@ def _split_body(code: str) -> Iterator[Block]:
         name = re.search(r"^\s*(?:async )?def (\w+)", code, re.MULTILINE)
         yield Block(name=name[1] if name else "", code=code)
         return
-    found = list(_iter_definitions(tree.body, code))
-    yield from found
+    found = list(iter_functions(tree.body, code.splitlines()))
+    for each in found:
+        yield Block(name=each.symbol, code=textwrap.dedent(each.source))
     if not found:
         yield Block(name="", code=code)
 
@@ -97,14 +99,3 @@ def _drop_prose(code: str) -> str:
         if line[:1].strip() and not re.match(r"@|(?:async )?def |class |[)\]}]|#", line):
             return "\n".join(lines[:number]).rstrip()
     return code
-
-
-def _iter_definitions(body: Sequence[ast.stmt], code: str) -> Iterator[Block]:
-    lines = code.splitlines()
-    for node in body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            yield Block(name=node.name, code=textwrap.dedent("\n".join(lines[first - 1 : node.end_lineno])))
-        elif isinstance(node, ast.ClassDef):
-            for inner in _iter_definitions(node.body, code):
-                yield Block(name=f"{node.name}.{inner.name}", code=inner.code)

@@ -63,12 +63,13 @@ def list_functions(at: Workspace, path: str) -> list[Suspect]:
         tree = ast.parse(text)
     except (OSError, ValueError, SyntaxError, RecursionError):
         return []
-    return list(_iter_functions(tree.body, "", path, text.splitlines()))
+    return list(iter_functions(tree.body, text.splitlines(), path))
 
 
-def _iter_functions(
-    body: Sequence[ast.stmt], above: str, path: str, lines: Sequence[str]
+def iter_functions(
+    body: Sequence[ast.stmt], lines: Sequence[str], path: str = "", above: str = ""
 ) -> Iterator[Suspect]:
+    """Yield the functions and methods of some statements. lines: of the whole source; above: name of what is around"""
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
@@ -76,4 +77,4 @@ def _iter_functions(
             source = "\n".join(lines[first - 1 : last])
             yield Suspect(path=path, symbol=f"{above}{node.name}", first=first, last=last, source=source)
         elif isinstance(node, ast.ClassDef):
-            yield from _iter_functions(node.body, f"{above}{node.name}.", path, lines)
+            yield from iter_functions(node.body, lines, path, f"{above}{node.name}.")
