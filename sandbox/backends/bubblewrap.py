@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from sandbox.backends.constraints import Constraints
 from sandbox.backends.mount_options import SEAL, Mounts, build_mount_options
@@ -79,13 +79,17 @@ _GO_CACHE = "/tmp/go-build"
 """Go does not build without a writable cache, and the one in the home folder is read-only."""
 
 
+Resident = Literal["never", "repeated", "always"]
+"""repeated: those whose bounds are the same as another's before; a place for them is started beside a command"""
+
+
 class Bubblewrap:
     """A sandbox of kernel namespaces.
 
     program, privilege: the bwrap to use and how it gets its rights, as `probe_bubblewrap` found them
     overlays: overlays work here, as `probe_overlays` found
     proxy: the only network access of commands that are not on the machine's network
-    resident: a server inside a sandbox starts commands that repeat (see sandbox/resident)
+    resident: which commands a server inside a sandbox starts (see sandbox/resident)
     """
 
     name = "bubblewrap"
@@ -99,7 +103,7 @@ class Bubblewrap:
         privilege: str,
         overlays: bool = False,
         proxy: Proxy | None = None,
-        resident: bool = False,
+        resident: Resident = "never",
     ) -> None:
         self.root = bounds.root
         self._bounds = bounds
@@ -111,10 +115,8 @@ class Bubblewrap:
         self.overlays = overlays
         self._counts_apart = privilege == "user"
         self._sets_limits_inside = privilege == "setuid"  # a process with other user ids is not ours to limit
-
-        self._resident = (
-            _choose_resident_mode(resident) if self._filter and privilege != "setuid" else "never"
-        )
+        can_stay = self._filter and privilege != "setuid"
+        self._resident = _choose_resident(resident) if can_stay else "never"
         self._has_run = False
 
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
@@ -282,12 +284,10 @@ class Bubblewrap:
         )
 
 
-def _choose_resident_mode(allowed: bool) -> Literal["never", "repeated", "always"]:
-    """Return which commands run in a resident place; a variable wins over the setting, for tests."""
+def _choose_resident(wanted: Resident) -> Resident:
+    """Return which commands run in a resident place; a variable wins, for tests."""
     value = os.environ.get("PATCHWRIGHT_RESIDENT")
-    if value in ("never", "always"):
-        return "always" if value == "always" else "never"
-    return "repeated" if allowed else "never"
+    return next((each for each in get_args(Resident) if each == value), wanted)
 
 
 class _Start(NamedTuple):

@@ -136,7 +136,7 @@ def _build_bubblewrap(options: _Options, found: _BubblewrapProbe) -> Sandbox:
         privilege=found.privilege,
         overlays=found.overlays,
         proxy=_create_proxy(options.hosts) if options.hosts else None,
-        resident=options.resident,
+        resident="repeated" if options.resident else "never",
     )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import zlib
 from pathlib import Path
 
 import pytest
 
 from sandbox.backends import landlock
-from sandbox.backends.bubblewrap import Bubblewrap, probe_bubblewrap, probe_overlays
+from sandbox.backends.bubblewrap import Bubblewrap, Resident, probe_bubblewrap, probe_overlays
 from sandbox.backends.constraints import Constraints
 from sandbox.backends.landlock import Landlock
 from sandbox.backends.selection import _iterate_bwrap_programs
@@ -40,14 +41,32 @@ def make(name: str, root: Path, spill: Path | None = None, *, network: bool = Fa
         return Landlock(Constraints(root, spill=spill, network=network))
     if name == "unconfined":
         return Unconfined(root, spill=spill)
-    chosen = "user" if name == "bubblewrap-user" else privilege()
+    chosen = "user" if name.startswith("bubblewrap-user") else privilege()
     bounds = Constraints(root, spill=spill, network=network)
     overlays = probe_overlays(bwrap(), chosen)
-    return Bubblewrap(bounds, program=bwrap(), privilege=chosen, overlays=overlays)
+    resident: Resident = "always" if name.endswith("-resident") else "never"
+    return Bubblewrap(bounds, program=bwrap(), privilege=chosen, overlays=overlays, resident=resident)
 
 
-CONFINED = ("bubblewrap", "bubblewrap-user", "landlock")
+_FRESH = ("bubblewrap", "bubblewrap-user")
 """The second is bubblewrap with a user namespace, as for an ordinary user, also when root runs the tests."""
+
+_RESIDENT = tuple(f"{each}-resident" for each in _FRESH)
+
+IS_STRESS = int(os.environ.get("PATCHWRIGHT_STRESS", "1")) > 1
+
+CONFINED = (*_FRESH, *(_RESIDENT if IS_STRESS else ()), "landlock")
+
+
+def draw_confined(test: str) -> tuple[str, ...]:
+    """The sandboxes that a test runs in: all under stress, else one of three is a resident one for some tests."""
+    if IS_STRESS:
+        return CONFINED
+    drawn = zlib.crc32(test.encode()) % 4
+    return (
+        tuple(f"{each}-resident" if drawn == at else each for at, each in enumerate(CONFINED[:2]))
+        + CONFINED[2:]
+    )
 
 
 def run(box: Sandbox, cwd: Path, *argv: str, **options: object) -> Completed:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.process.command import Sandbox
-from tests.sandbox.boxes import CONFINED, make
+from tests.sandbox.boxes import draw_confined, make
 
 
 @pytest.fixture(autouse=True)
@@ -37,12 +37,19 @@ def spill(tmp_path: Path) -> Path:
     return tmp_path / "spill"
 
 
-@pytest.fixture(params=CONFINED)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    drawn = draw_confined(metafunc.function.__name__)
+    for fixture, names in (("confined", drawn), ("sandbox", (*drawn, "unconfined"))):
+        if fixture in metafunc.fixturenames:
+            metafunc.parametrize(fixture, names, indirect=True)
+
+
+@pytest.fixture
 def confined(request: pytest.FixtureRequest, workspace: Path, spill: Path) -> Sandbox:
     return make(request.param, workspace, spill)
 
 
-@pytest.fixture(params=(*CONFINED, "unconfined"))
+@pytest.fixture
 def sandbox(request: pytest.FixtureRequest, workspace: Path, spill: Path) -> Sandbox:
     return make(request.param, workspace, spill)
 

@@ -137,14 +137,20 @@ def readable_code() -> Iterator[Path]:
 
 
 PAIRS = (("bubblewrap", "landlock-ordinary"), ("landlock", "bubblewrap-ordinary"))
-"""Sandbox and user. A test runs as root in one sandbox and as an ordinary user in the other; all four under stress."""
+"""Sandbox and user. A test runs as root in one sandbox and as an ordinary user in the other; all four under stress.
+A third of the tests, under stress all, run in a resident bubblewrap as well as or instead of the other."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "scene" in metafunc.fixturenames:
         under_stress = int(os.environ.get("PATCHWRIGHT_STRESS", "1")) > 1
-        drawn = zlib.crc32(metafunc.function.__name__.encode()) % 2
-        pairs = sorted(PAIRS[0] + PAIRS[1]) if under_stress else PAIRS[drawn]
+        drawn = zlib.crc32(metafunc.function.__name__.encode())
+        pairs = PAIRS[0] + PAIRS[1] if under_stress else PAIRS[drawn % 2]
+        resident = [each.replace("bubblewrap", "resident") for each in pairs]
+        if under_stress:
+            pairs = sorted({*pairs, *resident})
+        elif drawn // 2 % 3 == 0:
+            pairs = tuple(resident)
         if "kernel" in metafunc.fixturenames:  # lives in this process, and so belongs to its user
             pairs = [each for each in pairs if not each.endswith("-ordinary")]
         metafunc.parametrize("scene", pairs, indirect=True)
@@ -155,6 +161,8 @@ def scene(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, readable_code: Path
 ) -> Iterator[Scene]:
     box, _, ordinary = request.param.partition("-")
+    monkeypatch.setenv("PATCHWRIGHT_RESIDENT", "always" if box == "resident" else "never")
+    box = "bubblewrap" if box == "resident" else box
     if box == "landlock" and (reason := landlock.explain_unavailability()):
         pytest.skip(reason)
     if box == "bubblewrap":

@@ -82,6 +82,7 @@ def _wait_until_gone(word: str) -> list[int]:
 def test_our_death_in_a_start_leaves_no_process(
     name: str, instant: Callable[[], None], workspace: Path
 ) -> None:
+    """Of a resident place, see tests/security/test_resident.py."""
     word = f"src/trace-{os.urandom(6).hex()}"
     command = Command(argv=("/bin/sh", "-c", f"echo > src/ran; tail -f {word} src/cart.py"), cwd=workspace)
     _die_in_start(make(name, workspace), command, instant)
