@@ -152,14 +152,18 @@ class ResidentProcess:
 
     async def wait_for_exit(self) -> None:
         """See `Leader.wait_for_exit`. Raises RemoteRefusedError if the command was not started."""
-        await wait_until_readable(self._connection.fileno())
-        word = b""
-        with suppress(OSError):  # killed with something unread
-            word = self._connection.recv(_WORD)
-        if word == b"F":
-            raise RemoteRefusedError
-        if word:  # else both were killed
-            self.returncode = int(word[1:])
+        has_begun = False
+        while True:
+            await wait_until_readable(self._connection.fileno())
+            word = b""
+            with suppress(OSError):  # killed with something unread
+                word = self._connection.recv(_WORD)
+            if word == b"F" or not (word or has_begun):
+                raise RemoteRefusedError
+            if word != b"B":
+                self.returncode = int(word[1:]) if word else None  # else it was killed
+                return
+            has_begun = True
 
     async def reap(self) -> None:
         """See `Leader.reap`: its parent does."""

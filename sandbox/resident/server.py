@@ -74,6 +74,8 @@ class Server:
         self.mask = os.umask(0)
         drop_bound(kept)
         self.own_processes = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+        # Not where bwrap has made a second user namespace for an ordinary user's number.
+        self.returns = libc.setns(self.own_processes, NEW_PROCESSES) == 0
 
     def run(self) -> None:
         """Prepare a spare whenever the last one is taken; return when one is not."""
@@ -81,20 +83,27 @@ class Server:
             if self.separate_network:
                 renew_network()
             taken, tell = os.pipe()
-            check(libc.unshare(NEW_PROCESSES), "unshare")
-            spare = os.fork()
-            if not spare:
-                os.close(taken)
-                run_or_exit(self.be_first, tell)
-            check(libc.setns(self.own_processes, NEW_PROCESSES), "setns")
+            self.start_spare(taken, tell)
             os.close(tell)
-            used = os.read(taken, 1)
-            os.close(taken)
-            if not used:
+            if not os.read(taken, 1):
                 break
-            wait_briefly(spare)
+            wait_briefly(taken)
+            os.close(taken)
             reap(os.WNOHANG)
         reap(0)  # with the server, a command that still runs would end
+
+    def start_spare(self, taken: int, tell: int) -> None:
+        """Fork a process that is the first of a process namespace."""
+        if not self.returns and (helper := os.fork()):
+            os.waitpid(helper, 0)  # its child is ours then: we are the first process here
+            return
+        check(libc.unshare(NEW_PROCESSES), "unshare")
+        if not os.fork():
+            os.close(taken)
+            run_or_exit(self.be_first, tell)
+        if not self.returns:
+            os._exit(0)
+        check(libc.setns(self.own_processes, NEW_PROCESSES), "setns")
 
     def be_first(self, tell: int) -> NoReturn:
         """Make the private mounts, start the command-to-be, and report its end."""
@@ -108,8 +117,7 @@ class Server:
         leader = os.fork()
         if not leader:
             run_or_exit(self.become_command, ours, theirs, tell, mounts)
-        theirs.close()
-        os.close(tell)
+        theirs.close()  # `tell` stays open: its end is ours
         set_capabilities(0)
         process = 0
         while process != leader:
@@ -164,6 +172,7 @@ class Server:
                 os._exit(0)
             for number, stream in enumerate(streams):
                 os.dup2(stream, number)
+            ours.send(b"B")
             check(libc.prctl(SET_SECCOMP, 2, self.program, 0, 0), "seccomp")
             libc.execvpe(argv[0], words, variables)
             raise OSError(ctypes.get_errno(), "exec")
@@ -174,13 +183,11 @@ class Server:
             os._exit(1)
 
 
-def wait_briefly(process: int) -> None:
+def wait_briefly(taken: int) -> None:
     """Wait for the end of a short command: the next spare is prepared while nobody waits for anything."""
-    handle = os.pidfd_open(process)
     ended = select.poll()
-    ended.register(handle, select.POLLIN)
+    ended.register(taken, 0)
     ended.poll(SHORT_SECONDS * 1000)
-    os.close(handle)
 
 
 def reap(options: int) -> None:

@@ -142,7 +142,8 @@ A third of the tests, under stress all, run in a resident bubblewrap as well as 
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "scene" in metafunc.fixturenames:
+    given = [each.args[0] for each in metafunc.definition.iter_markers("parametrize")]
+    if "scene" in metafunc.fixturenames and "scene" not in given:
         under_stress = int(os.environ.get("PATCHWRIGHT_STRESS", "1")) > 1
         drawn = zlib.crc32(metafunc.function.__name__.encode())
         pairs = PAIRS[0] + PAIRS[1] if under_stress else PAIRS[drawn % 2]

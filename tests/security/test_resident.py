@@ -18,6 +18,7 @@ from sandbox.backends.constraints import Constraints
 from sandbox.process.command import Command, Completed, Limits
 from sandbox.resident import place
 from tests.sandbox.boxes import IS_STRESS, bwrap, living, privilege
+from tests.security.conftest import Scene
 
 PYTHON = "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable
 
@@ -365,6 +366,16 @@ def test_our_own_death_leaves_nothing(resident: Resident) -> None:
     while {*living(word), *servers} & {*living(word), *living("exec(open(")}:
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+@pytest.mark.parametrize("scene", ["resident", "resident-ordinary"], indirect=True)
+def test_who_runs_the_program_does_not_matter(scene: Scene) -> None:
+    """For an ordinary user's number bubblewrap makes a second user namespace, in which not all calls work."""
+    attack = "cat /proc/1/cmdline | tr '\\0' ' '; echo; id -u; umount /tmp; ls /tmp; touch /tmp/left $HOME/left; ls /proc"
+    for answer in scene.run(attack, attack, attack):
+        assert "exec(open(" in answer, "it had a sandbox of its own"
+        assert f"\n{scene.user}\n" in answer
+        assert "left" not in answer
 
 
 def test_without_a_server_commands_run_as_ever(resident: Resident, monkeypatch: pytest.MonkeyPatch) -> None:
