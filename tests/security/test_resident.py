@@ -371,7 +371,10 @@ def test_our_own_death_leaves_nothing(resident: Resident) -> None:
 @pytest.mark.parametrize("scene", ["resident", "resident-ordinary"], indirect=True)
 def test_who_runs_the_program_does_not_matter(scene: Scene) -> None:
     """For an ordinary user's number bubblewrap makes a second user namespace, in which not all calls work."""
-    attack = "cat /proc/1/cmdline | tr '\\0' ' '; echo; id -u; umount /tmp; ls /tmp; touch /tmp/left $HOME/left; ls /proc"
+    attack = (
+        "cat /proc/1/cmdline | tr '\\0' ' '; echo; id -u; umount /tmp; ls /tmp; "
+        "touch /tmp/left $HOME/left; ls /proc"
+    )
     for answer in scene.run(attack, attack, attack):
         assert "exec(open(" in answer, "it had a sandbox of its own"
         assert f"\n{scene.user}\n" in answer
