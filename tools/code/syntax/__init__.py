@@ -68,15 +68,12 @@ def find_certain_problems(
         ask = (lambda: compilers.judge_change(path, before, after)) if compilers is not None else lambda: None
         return find_certain_python_problems(before, after, ask)[:MAX_PROBLEMS]
     languages = detect_languages(path)
-    if (
-        compilers is not None
-        and languages
-        and compilers.can_judge(path, after)
-        and all(parse_text(each, after, before=before).root_node.has_error for each in languages)
-        and (judgement := compilers.judge_change(path, before, after)) is not None
-    ):
-        found = judgement.list_problems()
-        return [*found, *_find_unbalanced(languages, before, after)][:MAX_PROBLEMS] if found else []
+    if compilers is not None and languages and compilers.can_judge(path, after):
+        if not all(parse_text(each, after, before=before).root_node.has_error for each in languages):
+            return []
+        if (judgement := compilers.judge_change(path, before, after)) is not None:
+            found = judgement.list_problems()
+            return [*found, *_find_unbalanced(languages, before, after)][:MAX_PROBLEMS] if found else []
     return _find_unbalanced(languages, before, after)[:MAX_PROBLEMS]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -190,9 +191,15 @@ def _find_compiler(path: str, text: str) -> Compiler | None:
 
 def _find_program(name: str) -> str:
     """Return the path of a program that the user has, "" if there is none."""
+    return _find_on_path(name, os.environ.get("PATH"))
+
+
+@cache
+def _find_on_path(name: str, path: str | None) -> str:
+    """Return the path of a program. Looked for once: an edit would ask for it each time, at the cost of its parse."""
     import shutil
 
-    found = shutil.which(name)
+    found = shutil.which(name, path=path)
     return str(Path(found).absolute()) if found else ""
 
 

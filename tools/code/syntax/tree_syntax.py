@@ -8,6 +8,7 @@ which exist in unparsed parts as well.
 
 from __future__ import annotations
 
+import string
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -25,6 +26,7 @@ LOOSE = frozenset({"c", "cpp", "csharp", "css", "html", "jsonc", "tsx", "typescr
 
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 _QUOTES = frozenset({'"', "'", "`", '"""', "'''"})
+_PREFIX = f"{string.ascii_letters}{string.digits}$@"
 _OTHER_APOSTROPHES = frozenset({"c", "cpp", "rust"})
 """Languages in which a single ' may be no quote: a lifetime, a digit separator, a word of an `#error`."""
 
@@ -76,6 +78,10 @@ def find_unbalanced_marks(language: Language, before: str | None, after: str) ->
 
 def _find_uneven_marks(before: str, after: str) -> set[str]:
     """Return the brackets that a change added or removed without their counterparts, and the quotes, by count."""
+    old, new = encode_text(before), encode_text(after)
+    start, tail = measure_common_ends(old, new)
+    before = old[start : len(old) - tail].decode("utf-8", "replace")
+    after = new[start : len(new) - tail].decode("utf-8", "replace")
     found: set[str] = set()
     for closing, opening in _CLOSES.items():
         if after.count(opening) - after.count(closing) != before.count(opening) - before.count(closing):
@@ -167,7 +173,8 @@ def _collect_tokens(language: Language, tree: Tree) -> list[_Token]:
         kind = node.type
         if kind == "preproc_directive":  # a directive in a place where the grammar does not expect one
             kind = (node.text or b"").decode("utf-8", "replace").replace(" ", "")
-        if not _is_counted_token(kind) or kind == ignored:
+        kind = _name_mark(kind)
+        if not kind or kind == ignored:
             continue
         if skipping:
             skipping += (kind in _IF) - (kind == _END)
@@ -191,8 +198,12 @@ def _iter_leaves(tree: Tree) -> Iterator[Node]:
 
 
 @cache
-def _is_counted_token(kind: str) -> bool:
-    return not set(kind).isdisjoint("()[]{}") or kind in _QUOTES | _IF | _ELSE | {_END}
+def _name_mark(kind: str) -> str:
+    """Return a token's kind if it counts, else ""; a quote that opens a string has letters before it: `R"`, `u8'`."""
+    bare = kind.lstrip(_PREFIX)
+    if bare in _QUOTES:
+        return bare
+    return kind if not set(kind).isdisjoint("()[]{}") or kind in _IF | _ELSE | {_END} else ""
 
 
 def _find_unmatched(tokens: Sequence[_Token]) -> Problem | None:

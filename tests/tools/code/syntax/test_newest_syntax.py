@@ -105,3 +105,32 @@ def test_definitions_behind_the_newest_syntax_are_found(path: str, text: str) ->
     start = text.count("\n") + 2
     assert found["first"] == (start, start + length - 1)
     assert found["second"] == (start + length + 1, start + 2 * length)
+
+
+UNKNOWN = {
+    "m.cpp": "template for (constexpr auto m : members(^^S)) {}\n",
+    "m.c": "defer { close(fd); }\nenum E : unsigned char { A = 1wb };\n",
+    "m.cs": "public static class E { extension<T>(List<T> s) { public bool None => !s.Any(); } }\n",
+}
+"""Valid code that the grammars do not know."""
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("m.cpp", 'auto s = R"x(a "b" )y" )x";\n'),
+        ("m.cpp", 'auto s = L"a\\"b";\n'),
+        ("m.cpp", 'auto s = u8R"(")";\n'),
+        ("m.cpp", 'auto s = U"\\"";\n'),
+        ("m.cpp", "char c = u8'\"';\n"),
+        ("m.c", 'char *s = u8"a\\"";\n'),
+        ("m.c", 'wchar_t *w = L"\\"";\n'),
+        ("m.cs", 'var t = $@"a ""{b}""";\n'),
+        ("m.cs", 'var v = $"""a {b} " c""";\n'),
+    ],
+)
+def test_a_string_with_letters_before_its_quote_is_closed(path: str, line: str) -> None:
+    new = UNKNOWN[path]
+    assert find_certain_problems(path, "// x\n", f"// x\n{new}{line}") == []
+    assert find_certain_problems(path, new, new + line) == []
+    assert find_certain_problems(path, "// x\n", f"// x\n{new}void f() {{\n{line}") != []
