@@ -196,11 +196,13 @@ class ChatAssembler(Assembler):
         for call in delta.get("tool_calls") or ():
             self._feed_call(call)
         self._record_stop(choice.get("finish_reason"))
+        if choice.get("finish_reason") and not self.spoke and _is_filtered(choice):
+            self._refused = True
 
     def _record_stop(self, reason: object) -> None:
         if reason:
             self.finished = self._has_stop_reason = True
-            self._stop = _STOPS.get(str(reason).lower(), "other")
+            self._stop = _STOPS.get(str(reason).lower().replace("-", "_"), "other")
 
     def _emit_text(self, text: str, *, reasoning: bool) -> Iterator[TextDelta | ReasoningDelta]:
         self.bounds.add_part(len(text))
@@ -271,6 +273,13 @@ class ChatAssembler(Assembler):
         if given and all(call.id != given for call in self._calls):
             return given
         return f"call_{os.urandom(6).hex()}"
+
+
+def _is_filtered(choice: Mapping[str, Any]) -> bool:
+    """Return whether the filter of Azure stopped a choice, which its results tell even where the reason does not."""
+    results = choice.get("content_filter_results")
+    found = results.values() if isinstance(results, Mapping) else ()
+    return any(isinstance(each, Mapping) and each.get("filtered") is True for each in found)
 
 
 def _iter_text_parts(content: object, *, thinking: bool) -> Iterator[tuple[bool, str]]:

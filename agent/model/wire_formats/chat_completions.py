@@ -90,7 +90,8 @@ _CONCESSIONS: Mapping[str, Mapping[str, bool | str | None]] = {
 
 _NULL_CONTENT = compile_lazily(
     r"NoneType|invalid type: null|content\b.{0,80}\b(?:null|none)\b|\b(?:null|none)\b.{0,80}\bcontent"
-    r"|content\b.{0,60}\bstring\b|\bstring\b.{0,80}\bcontent\b|content\W.{0,20}(?:is |field )?required",
+    r"|content\b.{0,60}\bstring\b|\bstring\b.{0,80}\bcontent\b|content\W.{0,20}(?:is |field )?required"
+    r"|(?:required|missing)\b.{0,40}\bmessages\b.{0,20}\bcontent\b",
     re.IGNORECASE | re.DOTALL,
 )
 """Wordings of servers, and of their templates, that fail at a message without content."""

@@ -40,6 +40,7 @@ DONE = {"choices": [{"index": 0, "delta": {"content": "done"}, "finish_reason": 
         (400, "Invalid value for 'content': expected a string, got null."),
         (422, "messages.2.assistant.content: Input should be a valid string"),
         (400, "'content' is a required property - 'messages.2'"),
+        (422, "Field required: messages -> 2 -> content"),
         (500, 'can only concatenate str (not "NoneType") to str'),
     ],
 )
@@ -70,7 +71,7 @@ def test_a_message_that_is_marked_for_the_cache_has_no_null_either() -> None:
     assert [each["content"] for each in body["messages"]][-1] == ""
 
 
-@pytest.mark.parametrize("reason", ["content_filter", "SAFETY", "guardrail_intervened"])
+@pytest.mark.parametrize("reason", ["content_filter", "content-filter", "SAFETY", "guardrail_intervened"])
 @pytest.mark.parametrize("text", ["", "The first half of"])
 def test_a_filtered_reply_is_told_as_one(reason: str, text: str, tmp_path: Path) -> None:
     chunk = {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": reason}]}
@@ -149,3 +150,21 @@ def test_tokens_that_were_written_to_the_cache_are_read() -> None:
         with RawEndpoint(answer_in_turn(sent)) as server:
             usage = ask(model(kind, server), [user("go")]).usage
         assert (usage.input, usage.cached, usage.written) == (1000, 40, 900), kind
+
+
+@pytest.mark.parametrize(("filtered", "said"), [(True, "the provider's filter"), (False, "no answer")])
+def test_results_of_a_filter_tell_why_a_reply_is_empty(filtered: bool, said: str, tmp_path: Path) -> None:
+    results = {"hate": {"filtered": filtered, "severity": "high"}, "violence": {"filtered": False}}
+    choice = {
+        "index": 0,
+        "delta": {"content": ""},
+        "finish_reason": "stop",
+        "content_filter_results": results,
+    }
+    with RawEndpoint(answer_in_turn(format_events({"choices": [choice]}))) as server:
+        it = bench(tmp_path, [], [finish], snapshots=False)
+        it.runtime.loop.model = it.runtime.model = model("chat", server)
+        end = it.turn("go")
+        asyncio.run(it.runtime.close())
+    assert end.exit_code == 13
+    assert said in end.summary
