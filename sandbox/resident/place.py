@@ -169,13 +169,16 @@ class ResidentProcess:
         """See `Leader.reap`: its parent does."""
 
     def kill(self, leader: int) -> None:
-        """See `ProcessTree.kill`."""
+        """See `ProcessTree.kill`. Who told how the command ended has killed and reaped all others before."""
+        if self.returncode is not None:
+            return
         with suppress(ProcessLookupError, PermissionError):
             signal.pidfd_send_signal(self._spare.handle, signal.SIGKILL)
 
     async def wait_until_gone(self) -> None:
         """See `ProcessTree.wait_until_gone`."""
-        await wait_with_timeout(DEATH_SECONDS, wait_until_readable(self._spare.handle))
+        if self.returncode is None:
+            await wait_with_timeout(DEATH_SECONDS, wait_until_readable(self._spare.handle))
 
     def release(self) -> None:
         """Let the place take another command; one that did not run this one to its end is closed."""

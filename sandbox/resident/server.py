@@ -122,6 +122,11 @@ class Server:
         process = 0
         while process != leader:
             process, status = os.wait()
+        try:
+            os.kill(-1, _signal.SIGKILL)  # all but ourselves; a fork that is under way fails
+        except ProcessLookupError:
+            pass
+        reap(0)
         number = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
         ours.send(b"E%d" % number)
         os._exit(0)
