@@ -386,3 +386,23 @@ def test_without_a_server_commands_run_as_ever(resident: Resident, monkeypatch: 
     for _ in range(5):
         assert resident.run("echo on").stdout.text() == "on\n"
     assert resident.started == 0
+
+
+def test_a_place_that_is_not_used_ends(resident: Resident, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(place, "IDLE_SECONDS", 0.3)
+    resident.sh("true")
+    assert len(list_servers(os.getpid())) == 1
+    deadline = time.monotonic() + 10
+    while list_servers(os.getpid()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert resident.run("echo on").stdout.text() == "on\n"
+    monkeypatch.undo()
+    assert resident.run("echo on").stdout.text() == "on\n"
+
+
+def test_an_idle_spare_does_not_end_a_command_that_runs(
+    resident: Resident, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(place, "IDLE_SECONDS", 0.3)
+    assert resident.sh("sleep 1.5; echo done") == "done\n"
