@@ -13,12 +13,12 @@ import pytest
 from agent.app_dirs import Home
 from agent.events import End, GoalEvent, Prompt
 from agent.exit_codes import Exit
-from agent.goal_state import find_active_goal, read_goal
+from agent.goal_state import find_active_goal, read_goal, set_goal
 from agent.session.export_import import create_fork, export_to_stream, import_from_stream
 from agent.session.session_preview import preview_session
 from agent.turn.runtime import Runtime
 from agent.verify.optional_checks import attach_requirements
-from packages.goals.goal_run import GoalRun, set_goal
+from packages.goals.goal_run import GoalRun
 from tests.support.child_sessions import settings_for
 from tests.support.cli import call, script
 from tests.support.repo import Repo
