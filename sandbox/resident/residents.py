@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import asyncio
 
 _MOST = 2
-"""One for commands that write and one for those that do not: a place takes ten megabytes."""
+"""One for commands that write and one for those that do not: a place takes seven megabytes."""
 
 _MOST_FAILURES = 3
 """A machine on which so many places could not be started has none."""
