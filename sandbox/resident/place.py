@@ -51,7 +51,7 @@ class Place:
         self._connection = connection
         self._plan = plan
         self._owner = os.getpid()
-        self._identities = list_identities(plan.sources)
+        self._identities = list_identities(plan.places)
         self._ready: list[Spare] = []
         self._end = weakref.finalize(self, _end_server, server, connection, self._ready, self._owner)
 
@@ -63,7 +63,7 @@ class Place:
         """Whether the server lives, is ours, and shows what its paths lead to now; one that does not is ended."""
         if not self._end.alive:
             return False
-        if self._owner == os.getpid() and self._identities == list_identities(self._plan.sources):
+        if self._owner == os.getpid() and self._identities == list_identities(self._plan.places):
             return True
         self.close()
         return False

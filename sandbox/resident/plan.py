@@ -23,12 +23,13 @@ class PlacePlan:
 
     options: of bubblewrap, for the mounts that all commands share
     steps: of the server, for those of one command, in this order
-    sources: the files and folders that are mounted
+    places: where something is shown or hidden: a mount moves with a folder that is renamed, and its path may then lead
+        to another file
     """
 
     options: tuple[str, ...]
     steps: tuple[Step, ...]
-    sources: tuple[str, ...]
+    places: tuple[str, ...]
 
 
 def build_place_plan(mounts: Mounts, wishes: Mapping[Path, Kind], git_settings: str) -> PlacePlan | None:
@@ -71,7 +72,7 @@ def build_place_plan(mounts: Mounts, wishes: Mapping[Path, Kind], git_settings: 
     return PlacePlan(
         options=(*build_mount_options(mounts, shared), *SEAL),
         steps=builder.finish(),
-        sources=tuple(str(path) for path, kind in shown.items() if kind not in ("masked", "denied")),
+        places=tuple(map(str, shown)),
     )
 
 
@@ -181,10 +182,10 @@ class _Builder:
 _LAYERS = b".layers"
 
 
-def list_identities(sources: Sequence[str]) -> list[tuple[int, int]]:
+def list_identities(paths: Sequence[str]) -> list[tuple[int, int]]:
     """Return which files and folders these are now. While one is mounted no other gets its number."""
     found = []
-    for each in sources:
+    for each in paths:
         try:
             status = os.stat(each)  # noqa: PTH116 (dozens for each command)
         except OSError:  # it has gone

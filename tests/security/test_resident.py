@@ -295,6 +295,20 @@ def test_a_file_that_is_denied_later_cannot_be_read(resident: Resident) -> None:
     assert resident.sh("touch made && echo made") == "made\n"
 
 
+@pytest.mark.parametrize("kind", ["denied", "guarded"])
+def test_a_folder_renamed_around_a_closed_file_closes_the_new_one(resident: Resident, kind: str) -> None:
+    """A mount goes with the folder that it is in, and its path leads to a file without one."""
+    folder = resident.root / "conf"
+    options = {"withheld": (folder / ".envrc",)} if kind == "denied" else {}
+    for number in range(3):
+        folder.mkdir()
+        (folder / ".envrc").write_text(f"very-secret {number}")
+        done = resident.run("cat conf/.envrc; echo bad >> conf/.envrc", **options)
+        assert ("secret" in done.stdout.text()) is (kind == "guarded")
+        assert "bad" not in (folder / ".envrc").read_text()
+        folder.rename(resident.root / f"old{number}")
+
+
 def test_a_workspace_that_was_replaced_is_the_new_one(resident: Resident) -> None:
     (resident.root / "old").touch()
     assert "old" in resident.sh("ls")
@@ -372,8 +386,7 @@ def test_our_own_death_leaves_nothing(resident: Resident) -> None:
 def test_who_runs_the_program_does_not_matter(scene: Scene) -> None:
     """For an ordinary user's number bubblewrap makes a second user namespace, in which not all calls work."""
     attack = (
-        "cat /proc/1/cmdline | tr '\\0' ' '; echo; id -u; umount /tmp; ls /tmp; "
-        "touch /tmp/left $HOME/left; ls /proc"
+        "cat /proc/1/cmdline | tr '\\0' ' '; echo; id -u; umount /tmp; touch /tmp/left $HOME/left; ls /proc"
     )
     for answer in scene.run(attack, attack, attack):
         assert "exec(open(" in answer, "it had a sandbox of its own"
