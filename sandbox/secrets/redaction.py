@@ -46,12 +46,19 @@ def redact(text: str) -> str:
 
 
 def _find_spans(text: str) -> list[Span]:
-    if "\x1b" not in text:
+    if not _has_hidden(text):
         return _find_spans_in_plain(text)
-    # Colours in and around a key do not hide it. The search runs on the text that a person sees, and once more with
-    # each code as a border: a key begins where its colour begins, whatever is in front of it.
-    bordered = _compile_pattern(_ESCAPE).sub(lambda code: " " * len(code[0]), text)
+    # Colours and invisible characters in and around a key do not hide it. The search runs on the text that a person
+    # sees, and once more with each code as a border: a key begins where its colour begins, whatever is in front of it.
+    bordered = _compile_hidden(text).sub(lambda code: " " * len(code[0]), text)
     return _merge_spans([*_find_visible_spans(text), *_find_spans_in_plain(bordered)])
+
+
+def _has_hidden(text: str) -> bool:
+    """Return whether a text has codes or characters that are not seen. Plain output is most: it is not searched."""
+    if any(each in text for each in _HIDDEN_ASCII):
+        return True
+    return not text.isascii() and _compile_pattern(_INVISIBLE).search(text) is not None
 
 
 def _find_visible_spans(text: str) -> list[Span]:
@@ -59,7 +66,7 @@ def _find_visible_spans(text: str) -> list[Span]:
     plain: list[str] = []
     starts, shifts = [0], [0]
     shown = length = 0
-    for match in _compile_pattern(_ESCAPE).finditer(text):
+    for match in _compile_hidden(text).finditer(text):
         plain.append(text[shown : match.start()])
         length += match.start() - shown
         shown = match.end()
@@ -77,6 +84,19 @@ def _find_visible_spans(text: str) -> list[Span]:
 
 
 _ESCAPE = r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-Z\\-_])"
+_INVISIBLE = "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+_INVISIBLE += "\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+_HIDDEN_ASCII = "\x1b\0\b\x7f"
+_SKIPPED = rf"{_ESCAPE}|{_INVISIBLE[:-1]}\0\x7f]"
+_OVERWRITTEN = rf"{_SKIPPED}|[^\n\x1b]\x08"
+"""What a person does not see between two characters, also what is overwritten: that search takes six times as long."""
+
+
+def _compile_hidden(text: str) -> re.Pattern[str]:
+    if "\b" in text:
+        return _compile_pattern(_OVERWRITTEN)
+    has_codes_only = text.isascii() and "\0" not in text and "\x7f" not in text
+    return _compile_pattern(_ESCAPE if has_codes_only else _SKIPPED)
 
 
 def _find_spans_in_plain(text: str) -> list[Span]:

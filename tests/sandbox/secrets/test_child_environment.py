@@ -345,6 +345,23 @@ def test_a_secret_that_comes_letter_by_letter_is_redacted() -> None:
         assert "".join(map(redactor.feed, text)) + redactor.close() == "The key is [redacted] and so on.\n"
 
 
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        *("\u200b", "\u00ad", "\u200d", "\u2060", "\ufeff", "\u202d", "\U000e0041", "\ufe0f", "\u034f"),
+        *("\0", "\x7f", "x\b", "\x1b[m\u200b", "\u200b" * 40),
+    ],
+    ids=ascii,
+)
+def test_what_nobody_sees_hides_no_secret(hidden: str) -> None:
+    key = "ghp_" + "aB3dE5fG7hJ9" * 3
+    for place in (2, 4, 20, len(key) - 1):
+        assert redact(f"a {key[:place]}{hidden}{key[place:]} b") == "a [redacted] b"
+    stream = Redactor()
+    text = f"a {key[:9]}{hidden}{key[9:]} b"
+    assert "".join([*map(stream.feed, text), stream.close()]) == "a [redacted] b"
+
+
 def test_colours_hide_no_secret() -> None:
     key = TOKENS[12]
     assert redact(f"\x1b[31m{key}\x1b[0m \x1b[1mx\x1b[0m") == "\x1b[31m[redacted]\x1b[0m \x1b[1mx\x1b[0m"
