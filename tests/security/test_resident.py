@@ -299,14 +299,15 @@ def test_a_file_that_is_denied_later_cannot_be_read(resident: Resident) -> None:
 def test_a_folder_renamed_around_a_closed_file_closes_the_new_one(resident: Resident, kind: str) -> None:
     """A mount goes with the folder that it is in, and its path leads to a file without one."""
     folder = resident.root / "conf"
-    options = {"withheld": (folder / ".envrc",)} if kind == "denied" else {}
+    file = folder / ("keys.txt" if kind == "denied" else ".envrc")
+    options = {"withheld": (file,), "scope": "read-only"} if kind == "denied" else {}
     for number in range(3):
         folder.mkdir()
-        (folder / ".envrc").write_text(f"very-secret {number}")
-        done = resident.run("cat conf/.envrc; echo bad >> conf/.envrc", **options)
+        file.write_text(f"very-secret {number}")
+        done = resident.run(f"cat conf/{file.name}; echo bad >> conf/{file.name}", **options)
         assert ("secret" in done.stdout.text()) is (kind == "guarded")
-        assert "bad" not in (folder / ".envrc").read_text()
-        folder.rename(resident.root / f"old{number}")
+        assert "bad" not in file.read_text()
+        folder.rename(resident.root.parent / f"old{number}")
 
 
 def test_a_workspace_that_was_replaced_is_the_new_one(resident: Resident) -> None:
