@@ -73,6 +73,8 @@ ALLOWED = {
     "sandbox/snapshots/coverage/overlong_paths.py": "folder handles",
     "sandbox/process/resource_watch.py": SYSTEM,
     "sandbox/process/spawn.py": SYSTEM,
+    "sandbox/resident/place.py": OWN,
+    "sandbox/resident/server.py": SYSTEM,
     "sandbox/fs/archive_members.py": "files and folders of an archive, by handles in a new folder of ours",
     "agent/children/process/process_start.py": SYSTEM,
     "packages/scale/children/bridge_process.py": "the null device",
