@@ -26,6 +26,8 @@ MAY_START = {
     "sandbox.process.watchdog": "a shell that reads only what we write to it",
     "sandbox.helpers.helper_confinement": "the type of a process",
     "sandbox.backends.bubblewrap": "tries whether bwrap works, on an empty command",
+    "sandbox.resident.place": "the server of a resident place, confined",
+    "sandbox.resident.server": "commands, in the sandbox that it runs in",
     "sandbox.backends.container": "docker or podman",
     "agent.children.process.process_executor": "Patchwright itself, for a child session",
     "packages.search.programs.program_worker": "runs inside a sandbox",
