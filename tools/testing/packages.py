@@ -124,14 +124,8 @@ def _list_named_folders(project: Project, command: str) -> list[str]:
         return []
     text = next(filter(None, map(project.read_text, ("GNUmakefile", "makefile", "Makefile"))), "")
     recipe = re.search(rf"^{re.escape(target['target'])}:[ \t]*(?:#.*)?\n((?:\t.*\n?)+)", text, re.M)
-    if recipe is None:
-        return []
-    lines = recipe[1].splitlines()
-    if (
-        not lines
-        or not all(_RUNS_TESTS.search(line) for line in lines)
-        or re.search(r"\$|\b(?:make|for|sh)\b", recipe[1])
-    ):
+    lines = recipe[1].splitlines() if recipe else []
+    if not lines or not all(_RUNS_TESTS.search(line) and not _RUNS_MORE.search(line) for line in lines):
         return []
     words = [word.removeprefix("./").rstrip("/") for line in lines for word in _WORDS.findall(line)[1:]]
     return [each for each in words if each not in ("", ".") and (project.root / each).exists()]
