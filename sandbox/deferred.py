@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
@@ -36,6 +36,10 @@ class _Deferred:
             self._set.add(name)
         else:
             setattr(_build_now(self), name, value)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the object: special methods are looked up on the class, and not by `__getattr__`."""
+        return iter(_build_now(self))
 
     @property
     def __class__(self) -> Any:

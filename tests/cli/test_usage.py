@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.app_dirs import Home
-from cli.commands.group import THEMES
+from cli.commands.group import GROUPS, THEMES
 from sandbox.extensions import read_extensions
 from tests.support.cli import Result, git, run, script
 
@@ -68,9 +68,10 @@ def test_the_help_lists_each_command_once_under_its_heading(plain: Path) -> None
     named = {title: [line.split()[0] for line in lines.splitlines()] for title, lines in sections}
     named.pop("Options")
     assert list(named) == ["Work", "Background", "Sessions", "Git", "Code", "Measure", "Project", "Expert"]
-    assert sorted(name for names in named.values() for name in names) == sorted(
-        [*(name for names in THEMES.values() for name in names), *read_extensions("commands")]
-    )
+    every = [*(name for names in THEMES.values() for name in names), *read_extensions("commands"), *GROUPS]
+    grouped = {name for _, names in GROUPS.values() for name in names.split()}
+    listed = sorted(name for names in named.values() for name in names)
+    assert listed == sorted(name for name in every if name not in grouped)
     assert named["Git"] == ["commit", "review", "pr", "hook"]
     lines = [line for title, lines in sections if title != "Options" for line in lines.splitlines()]
     assert len({len(re.sub(r"^  \S+ +", "", line)) - len(line) for line in lines}) == 1, "one column"

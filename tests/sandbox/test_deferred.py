@@ -93,3 +93,7 @@ def test_an_ordinary_object_is_built() -> None:
     engine = Engine()
     assert find_built(engine) is build_now(engine) is engine
     assert find_built(None) is None
+
+
+def test_it_is_iterated_over_like_the_object() -> None:
+    assert list(defer(lambda: ["a", "b"])) == ["a", "b"]
