@@ -332,4 +332,4 @@ def test_a_session_without_a_strategy_imports_none() -> None:
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=CHECKOUT, capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == str(["agent.session_settings", "agent.strategy.strategy_table"])
+    assert done.stdout.strip() == str(["agent.strategy.strategy_table"])
