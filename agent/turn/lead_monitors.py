@@ -26,6 +26,9 @@ def attach_lead(runtime: Runtime) -> None:
         return lead
 
     def leads_at_once() -> bool:
-        return when == "always" or is_below_a_billion(runtime.loop.model.name)
+        is_small = (
+            runtime.profile.profile.name != "generic"
+        )  # one that fills in code is led from the first request on
+        return when == "always" or is_small or is_below_a_billion(runtime.loop.model.name)
 
     runtime.loop.monitors.prepend_monitor(LateMonitors(build=build, is_due=leads_at_once))

@@ -65,7 +65,7 @@ def test_commands_options_words_and_files_are_completed_at_the_first_tab(
 ) -> None:
     (tmp_path / "edits-of-mine.txt").touch()
     for typed, seen in (
-        ("patchwright repl", "patchwright replay"),
+        ("patchwright repro", "patchwright reproduce"),
         ("pw hook unin", "pw hook uninstall"),
         ("patchwright run --max-co", "patchwright run --max-cost"),
         ("patchwright run --mode read", "patchwright run --mode read-only"),
