@@ -32,4 +32,4 @@ def test_without_rules_nothing_of_them_is_imported() -> None:
         text=True,
         check=True,
     )
-    assert done.stdout.strip() == "['agent.session_settings']"
+    assert done.stdout.strip() == "[]"
