@@ -38,9 +38,14 @@ def spill(tmp_path: Path) -> Path:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    given = {
+        name.strip()
+        for mark in metafunc.definition.iter_markers("parametrize")
+        for name in (mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0])
+    }
     drawn = draw_confined(metafunc.function.__name__)
     for fixture, names in (("confined", drawn), ("sandbox", (*drawn, "unconfined"))):
-        if fixture in metafunc.fixturenames:
+        if fixture in metafunc.fixturenames and fixture not in given:  # a test's own argument of that name
             metafunc.parametrize(fixture, names, indirect=True)
 
 

@@ -108,7 +108,7 @@ def test_the_tree_is_directed_while_it_runs_and_another_attempt_taken(
         terminal.wait(lambda: "3 of 3" in terminal.text.partition("Which attempt?")[2])
         compare(steady(terminal.text[terminal.text.rindex("Which attempt?") :]), f"attempts-{columns}x{rows}")
         terminal.type("attempt 1\r")
-        terminal.wait("its session did")
+        terminal.wait(lambda: "4 of 4" in terminal.text.rpartition("Attempt 1")[2])
         compare(steady(terminal.text[terminal.text.rindex("Attempt 1") :]), f"attempt-{columns}x{rows}")
         terminal.type("\x1b")
         at_rest(terminal)
