@@ -224,10 +224,12 @@ class Broker:
     def signs_commits(self) -> bool:
         """Return whether commits are signed here, by programs that need the user's keys."""
         replaced = repository_programs.build_replacements(self._settings, self.untrusted_definitions)
-        known = replaced.get("commit.gpgsign") or repository_programs.find_setting(
-            self._settings, "commit.gpgsign"
-        )
-        if known is not None and known in ("", "true", "false"):
+        key = "commit.gpgsign"
+        if (known := replaced.get(key) or repository_programs.find_setting(self._settings, key)) in (
+            "",
+            "true",
+            "false",
+        ):
             return known == "true"
         output = self._runner.execute(
             "config", "--type=bool", "--get", "commit.gpgsign", extra=self._replacement_variables

@@ -26,6 +26,7 @@ from agent.model.text_pieces import TextPieces
 from agent.model.wire_formats.kept_parts import Kept, PartRecorder, find_extra, order_parts, select_parts
 from agent.model.wire_formats.refused_effort import lower_effort
 from agent.model.wire_formats.reply_bounds import check_arguments_size
+from agent.model.wire_formats.response_failures import parse_stream_error
 from agent.model.wire_formats.tool_arguments import is_json_object, parse_action
 from agent.model.wire_formats.wire_protocol import (
     Assembler,
@@ -123,19 +124,7 @@ class ResponsesWire:
 
     def parse_error(self, piece: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
         """See `Wire.parse_error`."""
-        kind = piece.get("type")
-        details = piece.get("error")
-        if kind == "response.failed":
-            details = (piece.get("response") or {}).get("error") or {"message": "the response failed"}
-            if _is_policy(details):  # no error of the request: a refusal
-                return None
-        elif kind == "error":
-            details = details or piece
-        if not isinstance(details, Mapping):
-            return None
-        code = details.get("code") or details.get("type")
-        unknown = 400 if kind == "response.failed" and isinstance(code, str) and code not in _PASSING else 500
-        return _STATUS.get(str(code), unknown), details
+        return parse_stream_error(piece)
 
     def adapt_to_refusal(self, said: str) -> bool:
         """See `Wire.adapt_to_refusal`."""
@@ -154,35 +143,6 @@ class ResponsesWire:
             found = b",".join(encode_json(item) for item in build_message_items(message, kept))
             message.wire[form] = found
         return found
-
-
-_STATUS: Mapping[str, int] = {
-    "rate_limit_exceeded": 429,
-    "invalid_prompt": 400,
-    "context_length_exceeded": 400,
-    "invalid_request_error": 400,
-    "insufficient_quota": 401,
-}
-"""HTTP status for each error code in a stream."""
-
-_PASSING = frozenset(
-    {
-        "server_error",
-        "vector_store_timeout",
-        "internal_error",
-        "internal_server_error",
-        "overloaded",
-        "timeout",
-    }
-    | {"overloaded_error", "api_error", "service_unavailable", "error", "engine_overloaded"}
-)
-"""Codes of failed responses for which another try may do; every other one is about the request."""
-
-
-def _is_policy(details: object) -> bool:
-    """Return whether the error of a failed response says that a policy of the provider forbids the answer."""
-    code = str(details.get("code") or "") if isinstance(details, Mapping) else ""
-    return "policy" in code or code in ("content_filter", "safety")
 
 
 def build_message_items(message: Message, kept: Sequence[Kept]) -> Iterator[Json]:

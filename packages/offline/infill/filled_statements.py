@@ -80,7 +80,7 @@ ROUNDS = (
     Round(find=find_value_gap, temperature=WARM, seed=2),
     Round(find=find_whole_gap, temperature=WARM, seed=3),
 )
-"""In the order of what they mended per second."""
+"""The likeliest text of each kind first, then warmer ones; the order was not measured."""
 
 
 async def iterate_filled_templates(
@@ -122,13 +122,13 @@ async def iterate_filled_templates(
 def make_filled_template(found: Mapping[ast.stmt, Sequence[tuple[Gap, Filling]]]) -> Template:
     """Return a template whose changes are the fillings of each statement."""
 
-    def filled(site: Site) -> Iterator[Change]:
+    def list_fillings(site: Site) -> Iterator[Change]:
         for gap, filling in sorted(found.get(site.statement, ()), key=lambda each: -each[1].score):
             text = filling.text.strip()
             why = f"`{text}` is what the model writes at line {site.statement.lineno}"
             yield Change(start=gap.start, end=gap.end, text=text + gap.after, why=why)
 
-    return Template(name=FILLED.name, prior=FILLED.prior, precision=FILLED.precision, changes=filled)
+    return Template(name=FILLED.name, prior=FILLED.prior, precision=FILLED.precision, changes=list_fillings)
 
 
 def _find_own_span(source: Source, statement: ast.stmt) -> tuple[int, int] | None:

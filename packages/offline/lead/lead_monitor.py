@@ -27,6 +27,7 @@ from agent.monitor.answers import (
 )
 from agent.monitor.monitor import Monitor
 from agent.session_settings import LeadSettings
+from packages.offline.lead.edit_words import describe_fix, list_edits
 from packages.offline.lead.idle_replies import IdleReplies
 from packages.offline.lead.lead_clock import LeadClock
 from sandbox.errors import UserError
@@ -37,7 +38,8 @@ from tools.core.action import Action, Observation
 if TYPE_CHECKING:
     from agent.monitor.monitor import Turn
     from agent.turn.runtime import Runtime
-    from packages.offline.lead.led_work import Edit, LedWork
+    from packages.offline.lead.edit_words import Edit
+    from packages.offline.lead.led_work import LedWork
 
 ENGINE_SECONDS = 45
 """Budget of the offline engine: a model on a processor takes as long for a reply or two."""
@@ -298,9 +300,9 @@ class Lead(Monitor):
         edits, work.edits = work.edits, ()
         if edits:
             passes = await self._verify(work, edits)
-            self._report(_list_edits(edits), "all tests pass" if passes else work.note)
+            self._report(list_edits(edits), "all tests pass" if passes else work.note)
             if passes:
-                return [StopTurn(TurnEnd(reason="answer", text=_describe_fix(self._kept)))]
+                return [StopTurn(TurnEnd(reason="answer", text=describe_fix(self._kept)))]
             work.at += 1
         else:
             self._report("", work.note or "it has no change")
@@ -347,7 +349,7 @@ class Lead(Monitor):
         await self._collect_candidates(work)
         rounds, kept = self._rounds, self._kept
         if kept and (await self._run_tests()).get("outcome") == "passed":
-            text = _describe_fix(self._kept)
+            text = describe_fix(self._kept)
             self._release()
             return StopTurn(TurnEnd(reason="answer", text=text))
         self._release()
@@ -357,17 +359,17 @@ class Lead(Monitor):
             for edit in edits:
                 await self._run_edit(edit)
             if (await self._run_tests()).get("outcome") == "passed":
-                text = _describe_fix(edits, "The model found no change. The offline engine did:\n")
+                text = describe_fix(edits, "The model found no change. The offline engine did:\n")
                 return StopTurn(TurnEnd(reason="answer", text=text))
             for edit in reversed(edits):
                 await self._run_edit({"path": edit["path"], "old": edit["new"], "new": edit["old"]})
         text = f"The model found no change in {rounds} proposals that makes the tests pass."
         if kept:
-            text += f" These made fewer of them fail, and are in your files:\n{_list_edits(kept)}"
+            text += f" These made fewer of them fail, and are in your files:\n{list_edits(kept)}"
         if work.candidates:
             text += (
                 " The offline engine knows one: run again with --model offline, or set lead.fallback to"
-                f" always:\n{_list_edits(work.candidates[0])}"
+                f" always:\n{list_edits(work.candidates[0])}"
             )
         return StopTurn(TurnEnd(reason="empty", text=text))
 
@@ -408,20 +410,3 @@ def build_lead(runtime: Runtime) -> Sequence[Monitor]:
 
 def _list_failing(report: dict[str, Any] | Any) -> set[str]:
     return {str(each.get("id")) for each in report.get("failures") or ()}
-
-
-def _describe_fix(edits: Sequence[Edit], before: str = "") -> str:
-    """Return the answer of a turn with these edits: its first line is the subject of the commit."""
-    names = ", ".join(dict.fromkeys(each["path"] for each in edits))
-    return f"Fix {names}\n\n{before}{_list_edits(edits)}"
-
-
-def _list_edits(edits: Sequence[Edit]) -> str:
-    return "\n".join(f"- {each['path']}: {_first_change(each)}" for each in edits)
-
-
-def _first_change(edit: Edit) -> str:
-    old, new = edit["old"].splitlines(), edit["new"].splitlines()
-    gone = next((line.strip() for line in old if line not in new), "")
-    come = next((line.strip() for line in new if line not in old), "")
-    return f"`{gone}` becomes `{come}`"

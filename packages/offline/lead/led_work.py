@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from packages.offline.lead.edit_words import Edit
 from packages.offline.lead.function_questions import build_questions
 from packages.offline.lead.proposals import Block, find_blocks, find_choice, find_syntax_error
 from packages.offline.lead.suspects import LONGEST, Suspect, find_named
@@ -20,9 +21,6 @@ LONGEST_ANEW = 30
 
 MESSAGE = 700
 """Characters of a failure that a question shows."""
-
-Edit = Mapping[str, str]
-"""Arguments of the tool `edit`: path, old, new."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from packages.offline.repair.engine.candidates.candidate_generation import (
 from packages.offline.repair.engine.candidates.fix_edits import build_fixes
 from packages.offline.repair.engine.own_work import mark_own_work
 from packages.offline.repair.engine.patch_search import PatchSearch
-from packages.offline.repair.engine.repair_findings import Findings
+from packages.offline.repair.engine.repair_findings import Findings, HeldChanges
 from packages.offline.repair.engine.time_shares import (
     FILLING_SHARE,
     SEARCH_SHARE,
@@ -111,21 +111,6 @@ async def localize_faults(
         base, _ = await run_baseline(at, stack, job, Replies(findings.clock))
         await state.check_isolated_tests(base)
         return findings.find_early_result(base) or state.build_report(base), base.spectrum
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeldChanges:
-    """Several changes at once that fixed some tests of one fault: kept only if the others are fixed as well.
-
-    number: fixes before them
-    tests: ids of all tests of the fault
-    base, overlay: the state without them
-    """
-
-    number: int
-    tests: frozenset[str]
-    base: Baseline
-    overlay: Mapping[str, str]
 
 
 @dataclass(slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
 from packages.offline.repair.engine.validation.budget_clock import BudgetClock
@@ -208,3 +208,18 @@ def _join_names(names: Sequence[str]) -> str:
 
 def _take_last_lines(text: str) -> str:
     return "\n".join(line for line in text.strip().splitlines()[-12:])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldChanges:
+    """Several changes at once that fixed some tests of one fault: kept only if the others are fixed as well.
+
+    number: fixes before them
+    tests: ids of all tests of the fault
+    base, overlay: the state without them
+    """
+
+    number: int
+    tests: frozenset[str]
+    base: Baseline
+    overlay: Mapping[str, str]

@@ -38,17 +38,17 @@ def fill(page: Any, **options: Any) -> tuple[Filling | None, bool | None]:
         return asyncio.run(filler.fill("def f():\n    ", "\n", **options)), filler.works
 
 
-def told(text: str, *scores: float) -> Mapping[str, Any]:
+def make_answer(text: str, *scores: float) -> Mapping[str, Any]:
     return {"content": text, "completion_probabilities": [{"logprob": each} for each in scores]}
 
 
 @pytest.mark.parametrize(
     ("page", "filling", "works"),
     [
-        (told("return 1  ", -0.5, -1.5), Filling(text="return 1", score=-1.0), True),
+        (make_answer("return 1  ", -0.5, -1.5), Filling(text="return 1", score=-1.0), True),
         ({"content": "return 1"}, Filling(text="return 1", score=0.0), True),
         ({"content": "return 1", "completion_probabilities": [3, {}]}, Filling(text="return 1", score=0.0), True),
-        (told("  \n"), None, True),
+        (make_answer("  \n"), None, True),
         ({"content": 3}, None, False),
         ([], None, False),
         (None, None, False),  # a server that knows no such request
@@ -138,7 +138,7 @@ def mend(repo: Repo, page: Any, name: str = "openai/coder-1.5b", *options: str) 
 
 @pytest.mark.slow
 def test_what_the_model_fills_in_mends_what_no_template_does(titles: Repo) -> None:
-    code, shown = mend(titles, told(MENDED, -0.1))
+    code, shown = mend(titles, make_answer(MENDED, -0.1))
     assert code == 0, shown
     assert MENDED in titles.read("titles.py")
     assert "a small model that fills in code" in shown
@@ -147,6 +147,6 @@ def test_what_the_model_fills_in_mends_what_no_template_does(titles: Repo) -> No
 
 @pytest.mark.slow
 def test_a_filling_that_mends_nothing_is_not_written(titles: Repo) -> None:
-    code, shown = mend(titles, told("return text", -0.1), "openai/coder-1.5b", "--max-time", "60")
+    code, shown = mend(titles, make_answer("return text", -0.1), "openai/coder-1.5b", "--max-time", "60")
     assert code in (4, 5, 13), shown
     assert titles.read("titles.py") == CODE
