@@ -70,9 +70,10 @@ def assemble_runtime(settings: SessionSettings, request: SessionRequest, home: H
             request=request,
             model=model.name,
             folder=session.folder,
+            assemble=assemble_runtime,
         )
         runtime = _build_runtime(place, request, models, model, session)
-        if has_hook_files(home, root):
+        if request.has_hooks and has_hook_files(home, root):
             from agent.extension.hooks.hook_monitor import attach_hooks
 
             attach_hooks(runtime, home)

@@ -17,11 +17,17 @@ from sandbox.policy.decision import Mode
 from tools.core.registry import Tool, Toolbox
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeAlias
+
     from agent.app_dirs import Home
     from agent.session_request import SessionRequest
     from agent.session_settings import SessionSettings
     from sandbox.process.command import Sandbox
     from sandbox.snapshots.workspace_snapshots import Snapshots
+
+    Assemble: TypeAlias = Callable[[SessionSettings, SessionRequest, Home], Any]
+    """Returns a `Runtime`, which this module is part of."""
 
 
 _OF_REPOSITORIES = ("git_status", "git_diff", "git_bisect", "git_log", "git_show", "git_blame")
@@ -42,7 +48,10 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEnvironment:
-    """Settings, request, workspace and model of a session: all that its capabilities depend on besides the mode."""
+    """Settings, request, workspace and model of a session: all that its capabilities depend on besides the mode.
+
+    assemble: opens another session, such as a child, in this process
+    """
 
     settings: SessionSettings
     request: SessionRequest
@@ -51,6 +60,7 @@ class SessionEnvironment:
     is_git: bool
     model: str
     folder: Path
+    assemble: Assemble
 
     def build_capabilities(self, mode: Mode) -> Capabilities:
         """Build the capabilities of a mode. Raises UserError if the sandbox or writing does not work."""

@@ -35,7 +35,7 @@ class SessionRequest:
     sessions: folder for its log, if not that of the workspace; tools: names of those that are offered, None for all
     instructions: added to the system prompt; system: in place of the usual one, for a task that needs little
     servers: MCP servers by name that the caller gives beside those of the settings
-    approver: a user who can be asked
+    approver: a user who can be asked; has_hooks: agent hooks run in it: not in the session that is a hook itself
     proceed: called repeatedly while an existing session is read; its exceptions end the reading
     """
 
@@ -56,4 +56,5 @@ class SessionRequest:
     system: str = ""
     purse: Purse | None = None
     approver: Approver | None = None
+    has_hooks: bool = True
     proceed: Callable[[], None] = lambda: None

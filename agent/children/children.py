@@ -15,7 +15,7 @@ from agent.children.child import Child
 from agent.children.executor import CRASHED, ChildOrder, Executor
 from agent.children.in_process import InProcessExecutor
 from agent.children.places import Lease, OpenPlace, Worktrees, remove_leftover_worktrees
-from agent.children.spec import ChildResult, ChildSpec, Runs
+from agent.children.spec import HOOK_ROLE, ChildResult, ChildSpec, Runs
 from agent.events import ChildEvent, ChildProgress, Event
 from agent.events.serialization import collect_fields
 from agent.mode_switch import read_current_settings
@@ -203,7 +203,7 @@ class Children:
             elif runs == "remote":
                 raise UserError(Fault.USAGE, "this session has joined no cluster")
             else:
-                self._executors[runs] = InProcessExecutor()
+                self._executors[runs] = InProcessExecutor(self._environment.assemble)
         return self._executors[runs]
 
     async def _open_place(self, spec: ChildSpec, stack: AsyncExitStack) -> OpenPlace:
@@ -253,6 +253,7 @@ class Children:
             servers=self._environment.request.servers if _wants_servers(spec) else {},
             instructions=spec.instructions,
             system=spec.system,
+            has_hooks=spec.role != HOOK_ROLE,
             purse=purse,
             approver=None if approver is None else _ChildApprover(approver, spec.prompt),
         )

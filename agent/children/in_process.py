@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
-from agent.assemble import assemble_runtime
 from agent.children.executor import ChildOrder
 from agent.events import End
 from agent.turn.runtime import Runtime
+
+if TYPE_CHECKING:
+    from agent.capabilities import Assemble
 
 
 class InProcessExecutor:
     """Runs children in this process: cheap, and with all that it has loaded. Implements `Executor`."""
 
+    def __init__(self, assemble: Assemble) -> None:
+        self._assemble = assemble
+
     async def start(self, order: ChildOrder) -> InProcessExecution:
-        runtime = assemble_runtime(order.settings, order.request, order.home)
+        runtime: Runtime = self._assemble(order.settings, order.request, order.home)
         runtime.session.subscribe(partial(order.on_event, runtime.session.id))
         return InProcessExecution(runtime)
 

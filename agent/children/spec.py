@@ -27,6 +27,9 @@ in-process: on its parent's event loop. process: in a process of its own, whose 
 a node of a cluster that the parent has joined, in a worktree.
 """
 
+HOOK_ROLE = "hook"
+"""Role of a child that is an agent hook: no hook runs in it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildSpec:

@@ -167,6 +167,7 @@ ALLOWED = {
     "tools/session/recall.py": OWN,
     "tools/shell/shell_tool.py": OWN,
     "tools/testing/launch.py": OWN,
+    "agent/extension/hooks/hook_response.py": "through Tree.read_text: the tools' place",
     "tools/testing/build_trees.py": "through Project.read_text: by the tools' place, bounded",
     "cli/commands/setup/doctor_tests.py": "through Project.read_text: by the tools' place, bounded",
     "tools/testing/go_cargo.py": "through Project.read_text: by the tools' place, bounded",

@@ -137,8 +137,9 @@ def test_a_guard_of_another_spelling_or_tool_denies_what_it_may_guard(shop: Path
 BROKEN: list[tuple[str, object]] = [
     ("an unknown field", [{"matcher": "Bash", "hooks": [{"command": "./guard.sh", "argv": ["x"]}]}]),
     ("an unknown field of the group", [{"matcher": "Bash", "env": {}, "hooks": [{"command": "./guard.sh"}]}]),
-    ("an unknown type", [{"matcher": "Bash", "hooks": [{"type": "mcp_tool", "server": "s", "tool": "t"}]}]),
-    ("an agent", [{"matcher": "Bash", "hooks": [{"type": "agent", "prompt": "Look."}]}]),
+    ("an unknown type", [{"matcher": "Bash", "hooks": [{"type": "wasm", "module": "m"}]}]),
+    ("an agent without a prompt", [{"matcher": "Bash", "hooks": [{"type": "agent"}]}]),
+    ("a tool of no server", [{"matcher": "Bash", "hooks": [{"type": "mcp_tool", "tool": "t"}]}]),
     ("a command that is a list", [{"matcher": "Bash", "hooks": [{"command": ["bash", "guard.sh"]}]}]),
     ("arguments that are a text", [{"matcher": "Bash", "hooks": [{"command": "bash", "args": "guard.sh"}]}]),
     ("arguments that are numbers", [{"matcher": "Bash", "hooks": [{"command": "bash", "args": [1]}]}]),

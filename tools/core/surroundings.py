@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from sandbox.fs.workspace_tree import Tree
     from sandbox.policy.decision import Mode
@@ -22,7 +22,11 @@ class Surroundings(Protocol):
 
     facts: values that tools computed once for the session, by name
     progress: called with a line of text during long operations
+    variables: of the environment of commands in the sandbox, as hooks set them at the start
     """
+
+    @property
+    def variables(self) -> Mapping[str, str]: ...
 
     @property
     def root(self) -> Path: ...

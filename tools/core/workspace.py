@@ -66,6 +66,7 @@ class Workspace:
     history: the session's own, for `recall`
     shared_results: of agents that change nothing; None in other sessions
     content_guard: judges what actions write; None without rules about it
+    variables: of the environment of commands in the sandbox, as hooks set them at the start
     progress: called with a line of text during long operations (shown to the user, never logged)
     """
 
@@ -92,6 +93,7 @@ class Workspace:
     content_guard: ContentGuard | None = None
     shared_results: ResultCache | None = None
     background: BackgroundCommands = field(default_factory=lambda: defer(_create_background_commands))
+    variables: dict[str, str] = field(default_factory=dict)
     progress: Callable[[str], None] = lambda line: None
 
     @property

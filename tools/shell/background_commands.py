@@ -104,7 +104,11 @@ class BackgroundCommand:
         command = Command(
             argv=(*before, "bash", "-c", self.line),
             cwd=self._at.root,
-            env={**shell_environment(), **({"TERM": "xterm-256color"} if self.terminal else {})},
+            env={
+                **shell_environment(),
+                **self._at.variables,
+                **({"TERM": "xterm-256color"} if self.terminal else {}),
+            },
             stdin=self._given,
             timeout=LIFETIME,
             scope="read-only" if self._at.mode is Mode.READ_ONLY else "workspace",

@@ -82,7 +82,7 @@ async def shell(command: str, timeout: int | None = None, *, at: Workspace) -> O
         Command(
             argv=("bash", "-c", command),
             cwd=at.root,
-            env=shell_environment(),
+            env={**shell_environment(), **at.variables},
             timeout=limit,
             beside=at.background.leader,
             scope="read-only" if at.mode is Mode.READ_ONLY else "workspace",

@@ -122,7 +122,7 @@ async def _run_launch(
 def _build_command(
     at: Workspace, launch: Launch, reports: Path, beside: tuple[Path, ...], denied: tuple[Path, ...]
 ) -> Command:
-    env = dict(launch.env)
+    env = {**at.variables, **launch.env}
     if denied:  # an editable installation leads to the workspace: what is in the copy comes first
         places = dict.fromkeys((at.root / launch.folder, at.root))
         env["PYTHONPATH"] = os.pathsep.join(str(each) for place in places for each in (place / "src", place))

@@ -23,6 +23,7 @@ _WORDS: Mapping[str, Verdict] = {
     "ask": "ask",
     "deny": "deny",
     "block": "deny",
+    "defer": "deny",
 }
 _RANKS: tuple[Verdict, ...] = ("", "allow", "ask", "deny")
 _PLAIN_TEXT_COUNTS = ("SessionStart", "UserPromptSubmit")
@@ -35,6 +36,7 @@ class HookAnswer:
 
     arguments: other input for the tool, under the names of the tool as the hook was told it; None for the same
     context: text for the model; stop: why the turn is to end, "" if it goes on
+    output: what the model is to get as the result of a tool, None for what the tool gave
     message: text for the person; problem: why a hook gave no answer
     """
 
@@ -45,6 +47,7 @@ class HookAnswer:
     stop: str = ""
     message: str = ""
     problem: str = ""
+    output: Any = None
 
 
 def parse_answer(hook: HookDefinition, code: int, out: str, err: str) -> HookAnswer:
@@ -115,8 +118,12 @@ def read_output(hook: HookDefinition, found: Mapping[str, Any]) -> HookAnswer:
         verdict = ""
     reason = specific.get("permissionDecisionReason") or decision.get("message") or found.get("reason") or ""
     stop = ""
-    if found.get("continue") is False:
-        stop = clip_text(str(found.get("stopReason") or "a hook ended the turn"))
+    if found.get("continue") is False or decision.get("interrupt") is True:
+        stop = clip_text(str(found.get("stopReason") or reason or "a hook ended the turn"))
+    elif "defer" in words:
+        stop = clip_text(
+            f"a hook puts an action off{f': {reason}' if reason else ''}; resume to ask it again"
+        )
     return HookAnswer(
         verdict=verdict,
         reason=clip_text(str(reason)),
@@ -124,6 +131,7 @@ def read_output(hook: HookDefinition, found: Mapping[str, Any]) -> HookAnswer:
         context=clip_text(str(specific.get("additionalContext") or "")),
         stop=stop,
         message=clip_text(str(found.get("systemMessage") or "")),
+        output=specific.get("updatedToolOutput", specific.get("updatedMCPToolOutput")),
     )
 
 
@@ -150,6 +158,7 @@ def combine_answers(answers: Iterable[HookAnswer]) -> HookAnswer:
         stop=next((each.stop for each in given if each.stop), ""),
         message="\n".join(each.message for each in given if each.message),
         problem="; ".join(each.problem for each in given if each.problem),
+        output=next((each.output for each in reversed(given) if each.output is not None), None),
     )
 
 

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Literal
+from typing import Any, Literal
 
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
@@ -34,15 +34,24 @@ EVENTS = (
 GUARDS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit")
 """Events whose hooks may forbid: what one of them was to guard is denied where it cannot run as it is written."""
 
-KINDS: Mapping[str, str] = {"command": "command", "http": "url", "prompt": "prompt"}
+KINDS: Mapping[str, str] = {
+    "command": "command",
+    "http": "url",
+    "prompt": "prompt",
+    "agent": "prompt",
+    "mcp_tool": "tool",
+}
 """Types of hooks, and the field that says what each runs."""
+
+ENDS_OF_WORK = ("Stop", "SubagentStop")
+"""Events at which a refusal lets the work go on."""
 
 DEFAULT_TIMEOUT = 60.0
 """Seconds that a hook may take unless its file says otherwise; the session waits meanwhile."""
 
 LONGEST_TIMEOUT = 600.0
 
-HookKind = Literal["command", "http", "prompt"]
+HookKind = Literal["command", "http", "prompt", "agent", "mcp_tool"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +62,9 @@ class HookDefinition:
     runs: command line, address, or prompt; args: of the program `runs`, which is started without a shell then
     condition: a tool with a pattern, `Bash(git push:*)`, "" for none
     is_async: nobody waits for it, and its answer does not count; is_strict: its failure forbids the action
+    wakes_model: what it refuses is told to the model later, although nobody waits for it
+    continues_on_block: a refusal of its model does not end the turn
+    server, tool_input: of an MCP server's tool that it calls
     header_variables: names of the environment that headers may use, None if theirs are literal
     source: path of its file; is_project: whether it comes with the project, or from a plugin
     plugin: name of the plugin that it belongs to, "" for none
@@ -74,16 +86,28 @@ class HookDefinition:
     args: tuple[str, ...] | None = field(default=None, repr=False)
     header_variables: frozenset[str] | None = field(default=None, repr=False)
     refusal: str = field(default="", repr=False)
+    wakes_model: bool = field(default=False, repr=False)
+    continues_on_block: bool = field(default=False, repr=False)
+    server: str = field(default="", repr=False)
+    tool_input: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def identity(self) -> str:
         """All that a user trusts in it. Values that most hooks lack are left out: earlier trust goes on."""
-        added = (self.args, self.header_variables and sorted(self.header_variables), self.refusal)
+        added: tuple[object, ...] = (
+            self.args,
+            self.header_variables and sorted(self.header_variables),
+            self.refusal,
+        )
+        if self.kind == "mcp_tool":
+            added += (self.server, sorted(self.tool_input.items()))
         return repr(self) + (repr(added) if any(each or each == () for each in added) else "")
 
     @property
     def shown(self) -> str:
         """What it runs, for lists."""
+        if self.kind == "mcp_tool":
+            return f"{self.server}.{self.runs}"
         return self.runs if self.args is None else shlex.join((self.runs, *self.args))
 
     @property

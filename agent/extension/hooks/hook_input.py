@@ -7,11 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.policy.decision import Approval, Mode
-from tools.core.action import Observation
 from tools.core.tool_names import FOREIGN_TOOLS, ForeignTool, list_foreign_names, rename_inputs
-
-LONGEST_OUTPUT = 20_000
-"""Characters of a tool's output that a hook is told."""
 
 _INPUTS = frozenset(
     {
@@ -57,18 +53,6 @@ def restore_arguments(
     if "path" not in original:
         renamed.pop("path", None)
     return {**original, **renamed}
-
-
-def build_response(tool: str, observation: Observation, tool_input: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool's result as hooks are told it."""
-    text = observation.text[:LONGEST_OUTPUT]
-    found: dict[str, Any] = {"success": not observation.failed, "output": text}
-    names = find_tool_names(tool)
-    if names[0] == "Bash":
-        found |= {"stdout": text, "stderr": "", "interrupted": False}
-    if isinstance(path := tool_input.get("file_path"), str):
-        found["filePath"] = path
-    return found
 
 
 def name_permission_mode(mode: Mode, approval: Approval) -> str:

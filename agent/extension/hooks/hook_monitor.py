@@ -86,15 +86,16 @@ class HookMonitor(Monitor):
 
     async def before_request(self) -> Sequence[RequestAnswer]:
         """See `Monitor.before_request`: a turn that is resumed was not prepared."""
-        text = await self._start_session()
-        return [TellModel(text=text)] if text else ()
+        late, self._hooks.late_words = self._hooks.late_words, []
+        texts = filter(None, [await self._start_session(), *late])
+        return [TellModel(text=each) for each in texts]
 
     async def _start_session(self) -> str:
         """Run the hooks of a session's start, once; return text for the model."""
         if self._hooks.is_started:
             return ""
         self._hooks.is_started = True
-        answer = await self._hooks.run("SessionStart", {"source": self._source}, (self._source,))
+        answer = await self._hooks.start_session(self._source)
         return format_context("SessionStart", answer.context)
 
     def before_step(self, turn: Turn) -> StepAnswer:
@@ -126,13 +127,14 @@ class StopHooks:
             "last_assistant_message": claim.answer,
         }
         answer = await self._hooks.run("Stop", fields)
-        if answer.verdict != "deny":
+        text = answer.reason if answer.verdict == "deny" else ""
+        if not text and not self._is_active:  # feedback gives one more step, and fails no turn
+            text = answer.context
+        if not text:
             return None
         self._is_active = True
-        advice = format_context("Stop", answer.reason)
-        return Verdict(
-            outcome="fail", evidence="executed", name=self.name, detail=answer.reason, advice=advice
-        )
+        advice = format_context("Stop", text)
+        return Verdict(outcome="fail", evidence="executed", name=self.name, detail=text, advice=advice)
 
 
 def _stop(reason: str) -> StopTurn:

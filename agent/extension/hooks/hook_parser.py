@@ -31,10 +31,35 @@ _EVERY = frozenset(("type", "timeout", "if", "once", "async", "asyncRewake", "on
 _FIELDS: Mapping[str, frozenset[str]] = {
     "command": _EVERY | {"command", "args", "shell"},
     "http": _EVERY | {"url", "headers", "allowedEnvVars"},
-    "prompt": _EVERY | {"prompt", "model"},
+    "prompt": _EVERY | {"prompt", "model", "continueOnBlock"},
+    "agent": _EVERY | {"prompt", "model"},
+    "mcp_tool": _EVERY | {"server", "tool", "input"},
 }
 """Fields of each kind of hook: https://code.claude.com/docs/en/hooks, 2026-11. `once` is for skills: a hook of a
-session runs each time. `model`: the fast one is asked."""
+session runs each time. `model`: that of the settings is asked."""
+
+_WITHOUT_COUNTERPART = frozenset(
+    (
+        *(
+            "Setup",
+            "StopFailure",
+            "PostToolBatch",
+            "UserPromptExpansion",
+            "PreModelSwitch",
+            "PostModelSwitch",
+        ),
+        *(
+            "PermissionDenied",
+            "TeammateIdle",
+            "TaskCreated",
+            "TaskCompleted",
+            "Elicitation",
+            "ElicitationResult",
+        ),
+        *("ConfigChange", "InstructionsLoaded", "CwdChanged", "DirectoryAdded", "MessageDisplay"),
+    )
+)
+"""Claude Code's other events (2.1.332): none guards an action, so its hooks are named and nothing is denied."""
 
 _SEVERAL = compile_lazily(r"\)\s*(?:\|+|&+|[,;]|or|and)?\s*\w+\(")
 """Between two tools of a condition: each hook has one."""
@@ -89,7 +114,11 @@ class _Parser:
             yield self.refuse(GUARDS[0], reason)
             return
         for event, groups in table.items():
-            if event not in EVENTS and (guard := _find_meant_guard(event)):
+            if (
+                event not in EVENTS
+                and event not in _WITHOUT_COUNTERPART
+                and (guard := _find_meant_guard(event))
+            ):
                 yield self.refuse(guard, f"there is no event {event!r} here; {guard} may be meant")
             elif event not in EVENTS:
                 self._notices.append(
@@ -177,6 +206,9 @@ class _Parser:
         args = _read_texts(entry, "args")
         if kind == "command":
             _check_command(runs, args, entry.get("shell"))
+        server, tool_input = entry.get("server") or "", entry.get("input") or {}
+        if kind == "mcp_tool" and not (isinstance(server, str) and server and isinstance(tool_input, dict)):
+            raise ValueError("it has no `server`, or an `input` that is no table")
         return HookDefinition(
             event=event,
             kind=kind,
@@ -191,7 +223,11 @@ class _Parser:
             is_project=self._is_project,
             plugin=self._plugin,
             args=args,
-            header_variables=frozenset(variables) if variables is not None else None,
+            header_variables=frozenset(variables or ()) if kind == "http" else None,
+            wakes_model=entry.get("asyncRewake") is True,
+            continues_on_block=entry.get("continueOnBlock") is True,
+            server=server if kind == "mcp_tool" else "",
+            tool_input=tool_input if kind == "mcp_tool" else {},
         )
 
 
@@ -206,7 +242,7 @@ def _find_meant_guard(event: str) -> str:
 
 def _read_kind(kind: object) -> HookKind:
     match kind:
-        case "command" | "http" | "prompt":
+        case "command" | "http" | "prompt" | "agent" | "mcp_tool":
             return kind
         case _:
             raise ValueError(f"its type {kind!r} is none of {', '.join(KINDS)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +15,12 @@ from agent.extension.hooks.hook_answer import (
     HookAnswer,
     build_failure,
     build_refusal,
+    clip_text,
     parse_answer,
     read_output,
 )
-from agent.extension.hooks.hook_definition import HookDefinition
+from agent.extension.hooks.hook_definition import ENDS_OF_WORK, HookDefinition
+from agent.extension.hooks.hook_environment import VARIABLE
 from agent.extension.plugins.plugin_store import build_variables, create_state_folder, find_plugin
 from agent.turn.runtime import Runtime
 from sandbox.errors import UserError
@@ -28,6 +31,10 @@ from sandbox.process.output_capture import HEAD
 from sandbox.secrets.child_environment import redact
 
 _JUDGE = """A hook of a coding agent asks you. Answer with JSON alone: {"ok": true} or {"ok": false, "reason": "…"}."""
+
+_AGENT_TOOLS = frozenset({"read", "list", "search", "code", "git_status", "git_diff", "git_log"})
+_AGENT_STEPS = 50
+"""Tools and steps of a hook that is an agent: it looks, and runs nothing."""
 
 _VARIABLE = compile_lazily(r"\$(?:\{(\w+)\}|(\w+))")
 _PLACEHOLDERS = (
@@ -41,17 +48,25 @@ _NOT_STARTED = (126, 127)
 """Exit codes of a shell for a program that cannot be run, or is not found."""
 
 
-async def run_hook(runtime: Runtime, hook: HookDefinition, given: Mapping[str, Any]) -> HookAnswer:
-    """Return the answer of one hook to its input. A hook that fails or takes too long gives none."""
+async def run_hook(
+    runtime: Runtime, hook: HookDefinition, given: Mapping[str, Any], environment_file: Path | None = None
+) -> HookAnswer:
+    """Return the answer of one hook to its input. A hook that fails or takes too long gives none.
+
+    environment_file: to which a command may write variables for those of the session
+    """
     if hook.refusal:
         return build_refusal(hook)
     try:
         async with asyncio.timeout(hook.timeout + 5):
             if hook.kind == "command":
-                return await _run_command(runtime, hook, given)
+                return await _run_command(runtime, hook, given, environment_file)
             if hook.kind == "http":
                 return await _post(hook, given)
-            return await _ask_model(runtime, hook, given)
+            if hook.kind == "mcp_tool":
+                return await _call_server(runtime, hook, given)
+            ask = _ask_agent if hook.kind == "agent" else _ask_model
+            return _read_judgement(hook, await ask(runtime, hook, _build_question(hook, given)))
     except TimeoutError:
         return build_failure(hook, f"it took more than {hook.timeout:g} s")
     except UserError as error:
@@ -62,7 +77,9 @@ async def run_hook(runtime: Runtime, hook: HookDefinition, given: Mapping[str, A
         return build_failure(hook, f"{type(error).__name__}: {error}")
 
 
-async def _run_command(runtime: Runtime, hook: HookDefinition, given: Mapping[str, Any]) -> HookAnswer:
+async def _run_command(
+    runtime: Runtime, hook: HookDefinition, given: Mapping[str, Any], environment_file: Path | None
+) -> HookAnswer:
     root = runtime.workspace.root
     sandbox: Sandbox = runtime.workspace.sandbox
     env = {"CLAUDE_PROJECT_DIR": str(root), "PATCHWRIGHT_PROJECT_DIR": str(root)}
@@ -82,6 +99,9 @@ async def _run_command(runtime: Runtime, hook: HookDefinition, given: Mapping[st
             return build_failure(hook, f"the plugin {hook.plugin!r} was removed")
         readable, writable = (plugin.folder,), (create_state_folder(plugin),)
         env = {**env, **build_variables(plugin)}
+    if environment_file is not None:
+        env[VARIABLE] = str(environment_file)
+        writable += (environment_file.parent,)
     done = await sandbox.run(
         Command(
             argv=_build_argv(hook, env),
@@ -160,13 +180,38 @@ def _build_headers(hook: HookDefinition) -> dict[str, str]:
     }
 
 
-async def _ask_model(runtime: Runtime, hook: HookDefinition, given: Mapping[str, Any]) -> HookAnswer:
-    """Ask the fast model whether to go on; the call draws on the purse of the turn."""
+def _build_question(hook: HookDefinition, given: Mapping[str, Any]) -> str:
     text = json.dumps(given, ensure_ascii=False)
-    prompt = hook.runs.replace("$ARGUMENTS", text) if "$ARGUMENTS" in hook.runs else f"{hook.runs}\n\n{text}"
-    answer = await runtime.side_calls.request_text(
-        prompt, purpose=f"hook {hook.event}", system=_JUDGE, patience=hook.timeout
+    return hook.runs.replace("$ARGUMENTS", text) if "$ARGUMENTS" in hook.runs else f"{hook.runs}\n\n{text}"
+
+
+async def _ask_model(runtime: Runtime, hook: HookDefinition, question: str) -> str:
+    """Ask the fast model; the call draws on the purse of the turn."""
+    return await runtime.side_calls.request_text(
+        question, purpose=f"hook {hook.event}", system=_JUDGE, patience=hook.timeout
     )
+
+
+async def _ask_agent(runtime: Runtime, hook: HookDefinition, question: str) -> str:
+    """Ask a child session that can look around in the files; it is paid by the purse of the turn."""
+    from agent.children.children import Children
+    from agent.children.spec import HOOK_ROLE, ChildSpec
+    from agent.session_settings import LimitSettings
+
+    spec = ChildSpec(
+        prompt=redact(question),
+        instructions=_JUDGE,
+        tools=_AGENT_TOOLS & {tool.name for tool in runtime.toolbox},
+        limits=LimitSettings(max_steps=_AGENT_STEPS, max_time=hook.timeout),
+        role=HOOK_ROLE,
+    )
+    async with Children.open(runtime) as children:
+        result = await children.run(spec)
+    return result.report if result.succeeded else ""
+
+
+def _read_judgement(hook: HookDefinition, answer: str) -> HookAnswer:
+    """Return what the answer of a model means: a refusal ends the turn, unless it is about the end of work."""
     start, end = answer.find("{"), answer.rfind("}")
     try:
         found = json.loads(answer[start : end + 1])
@@ -174,4 +219,50 @@ async def _ask_model(runtime: Runtime, hook: HookDefinition, given: Mapping[str,
         return build_failure(hook, "no model answered with JSON")
     if not isinstance(found, dict) or found.get("ok") is True or (not hook.is_guard and "ok" not in found):
         return HookAnswer()
-    return read_output(hook, {"decision": "block", "reason": str(found.get("reason") or "a hook forbids it")})
+    is_end = hook.event in ENDS_OF_WORK
+    if is_end and found.get("impossible") is True:
+        return HookAnswer()
+    reason = str(found.get("reason") or "a hook forbids it")
+    goes_on = is_end or hook.continues_on_block
+    return read_output(
+        hook, {"decision": "block", "reason": reason, "continue": goes_on, "stopReason": reason}
+    )
+
+
+async def _call_server(runtime: Runtime, hook: HookDefinition, given: Mapping[str, Any]) -> HookAnswer:
+    """Call a tool of an MCP server, for the user's own hooks only: nobody is asked about the call."""
+    from tools.shell.server_pipes import ServerGone
+
+    if hook.is_project:
+        return build_failure(hook, "a server is called for your own hooks only")
+    server = runtime.mcp.get(hook.server) if runtime.mcp is not None else None
+    try:
+        if server is not None:
+            await server.start()
+        tool = next((each for each in server.tools if each.name == hook.runs), None) if server else None
+        if server is None or tool is None:
+            return build_failure(hook, f"there is no tool {hook.shown}")
+        result = await server.call(tool, _fill_in_paths(hook.tool_input, given))
+    except ServerGone as gone:
+        return build_failure(hook, f"{hook.shown}: {gone}")
+    if result.failed:
+        return build_failure(hook, f"{hook.shown} failed: {clip_text(result.text)}")
+    return parse_answer(hook, 0, redact(result.text), "")
+
+
+def _fill_in_paths(value: Any, given: Mapping[str, Any]) -> Any:
+    """Return the input of a tool with `${tool_input.file_path}` and the like filled in from the hook's input."""
+    if isinstance(value, dict):
+        return {key: _fill_in_paths(each, given) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_fill_in_paths(each, given) for each in value]
+    if not isinstance(value, str):
+        return value
+
+    def find(match: re.Match[str]) -> str:
+        found: Any = given
+        for name in match[1].split("."):
+            found = found.get(name) if isinstance(found, dict) else None
+        return found if isinstance(found, str) else "" if found is None else json.dumps(found)
+
+    return re.sub(r"\$\{([\w.]+)\}", find, value)

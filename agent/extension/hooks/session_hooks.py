@@ -5,24 +5,27 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import PurePath
+from functools import partial
+from pathlib import Path, PurePath
 from typing import Any
 
 from agent.events import Signal
-from agent.extension.hooks.hook_answer import HookAnswer, combine_answers
+from agent.extension.hooks.hook_answer import HookAnswer, clip_text, combine_answers
 from agent.extension.hooks.hook_definition import HookDefinition
+from agent.extension.hooks.hook_environment import create_environment_file, load_environment_file
 from agent.extension.hooks.hook_input import (
-    build_response,
     find_tool_names,
     name_permission_mode,
     restore_arguments,
     translate_arguments,
 )
+from agent.extension.hooks.hook_response import build_response, format_output
 from agent.extension.hooks.hook_runner import run_hook
 from agent.turn.runtime import Runtime
 from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Decision
 from sandbox.policy.effects import Effect
+from sandbox.secrets.child_environment import redact
 from tools.core.action import Action, Observation
 from tools.core.action_hooks import NO_ADVICE, HookAdvice
 from tools.core.untrusted_output import enclose_in_tag
@@ -49,11 +52,14 @@ class SessionHooks:
     """Runs the hooks of a session. Implements `ActionHooks`.
 
     stop: why hooks want the turn to end, "" if they do not
+    late_words: what hooks that nobody waited for want the model to know
     """
 
     def __init__(self, runtime: Runtime, hooks: Sequence[HookDefinition]) -> None:
         self.stop = ""
         self.is_started = False
+        self.late_words: list[str] = []
+        self._environment_file: Path | None = None
         self._runtime = runtime
         self._by_event: dict[str, list[HookDefinition]] = {}
         for each in hooks:
@@ -78,16 +84,34 @@ class SessionHooks:
         told = {**build_common(self._runtime, event), **fields}
         waiting = []
         for each in hooks:
-            task = asyncio.ensure_future(run_hook(self._runtime, each, told))
+            task = asyncio.ensure_future(run_hook(self._runtime, each, told, self._environment_file))
             if each.is_async:
                 self._asides.add(task)
                 task.add_done_callback(self._asides.discard)
+                if each.wakes_model:
+                    task.add_done_callback(partial(self._keep_late_words, event))
             else:
                 waiting.append(task)
         answer = combine_answers(await asyncio.gather(*waiting))
         self._tell_person(event, answer)
         self.stop = self.stop or answer.stop
         return answer
+
+    async def start_session(self, source: str) -> HookAnswer:
+        """Run the hooks of the session's start; what they write to their environment file counts for its commands."""
+        if not self.has_hooks("SessionStart"):
+            return HookAnswer()
+        file = create_environment_file(self._runtime)
+        self._environment_file = file
+        answer = await self.run("SessionStart", {"source": source}, (source,))
+        self._environment_file = None
+        if problem := await load_environment_file(self._runtime, file):
+            self._runtime.session.append(Signal(name=SIGNAL, detail=f"hook SessionStart: {problem}"))
+        return answer
+
+    def _keep_late_words(self, event: str, task: asyncio.Task[HookAnswer]) -> None:
+        if not task.cancelled() and task.exception() is None and task.result().verdict == "deny":
+            self.late_words.append(format_context(event, task.result().reason))
 
     def run_aside(self, event: str, fields: Mapping[str, Any], names: Sequence[str] = ()) -> None:
         """Run the hooks of an event that nobody waits for."""
@@ -154,7 +178,9 @@ class SessionHooks:
             "tool_name": begun.names[0],
             "tool_input": dict(begun.given),
             "tool_use_id": action.id,
-            "tool_response": build_response(action.tool, observation, begun.given),
+            "tool_response": build_response(
+                begun.names[0], observation, begun.given, self._runtime.workspace.files
+            ),
         }
         if observation.failed:
             fields["error"] = observation.text[:2_000]
@@ -165,6 +191,10 @@ class SessionHooks:
         for path in changed if not observation.failed else ():
             full = str(self._runtime.workspace.root / path)
             self.run_aside("FileChanged", {"file_path": full, "event": "change"}, (PurePath(path).name,))
+        if answer.output is not None and not observation.failed:
+            self._tell_change(action)
+            text = clip_text(redact(format_output(answer.output)))
+            observation = replace(observation, text=text, ref="", value=None)
         parts = [observation.text]
         if answer.verdict == "deny":
             parts.append(format_context(event, answer.reason))
@@ -181,6 +211,10 @@ class SessionHooks:
             for each in late:
                 each.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+
+    def _tell_change(self, action: Action) -> None:
+        told = f"a hook replaced the result of {action.tool}"
+        self._runtime.session.append(Signal(name=SIGNAL, detail=told))
 
     def _describe(self, action: Action) -> dict[str, Any]:
         begun = self._begun[action.id]

@@ -174,7 +174,7 @@ def test_what_cannot_be_used_is_told() -> None:
     table = {
         "hooks": {
             "Setup": group("true"),
-            "Stop": [{"hooks": [{"type": "agent", "prompt": "x"}, {"type": "command"}, "x"]}, "x"],
+            "Stop": [{"hooks": [{"type": "wasm", "prompt": "x"}, {"type": "command"}, "x"]}, "x"],
             "PreToolUse": [*group("true", matcher="("), *group("ok", matcher="Bash", timeout=5)],
         }
     }
@@ -459,7 +459,7 @@ def test_children_compactions_and_changed_files_are_told(shop: Path) -> None:
 
 
 def test_a_model_is_asked_by_a_prompt_hook(shop: Path) -> None:
-    prompt = {"type": "prompt", "prompt": "May it read? $ARGUMENTS"}
+    prompt = {"type": "prompt", "prompt": "May it read? $ARGUMENTS", "continueOnBlock": True}
     write_user(PreToolUse=[{"matcher": "Read", "hooks": [prompt]}])
     turns = [{"calls": [call("read", path="cart.py")]}, {"text": "Done.", "expect": ["a hook: secret"]}]
     judge = script(
