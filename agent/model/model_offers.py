@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.model.model_factory import find_listing
@@ -27,6 +28,7 @@ class ModelOffer:
     """A model that can be chosen.
 
     source: why it can be used: a setting, a variable with a key, a server
+    is_listed: known by the price file alone: nobody named it, and it is no provider's default
     window: tokens, 0 if not known; input, output: US dollars per million tokens, None if not known
     """
 
@@ -35,6 +37,7 @@ class ModelOffer:
     window: int = 0
     input: float | None = None
     output: float | None = None
+    is_listed: bool = False
 
 
 OFFLINE = ModelOffer(name="offline", source="the engine that needs no model")
@@ -126,4 +129,5 @@ def _iter_catalog_offers(selection: ModelSelection, keys: Mapping[str, str]) -> 
         provider = listed.partition("/")[0] if "/" in listed else bare
         if provider in keys:
             name = listed if "/" in listed else f"{provider}/{listed}"
-            yield _describe_listing(name, f"key in {keys[provider]}", catalog.find((listed,)))
+            offer = _describe_listing(name, f"key in {keys[provider]}", catalog.find((listed,)))
+            yield replace(offer, is_listed=True)

@@ -189,13 +189,14 @@ class ResponsesAssembler(Assembler):
         self._is_item_shown = False
         self._shown = TextPieces()
         self._thought = TextPieces()
+        self._comments = TextPieces()
 
     def feed(self, piece: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
         """See `Assembler.feed`."""
         kind = piece.get("type") or ""
         if kind in ("response.output_text.delta", "response.refusal.delta"):
             self._refused = self._refused or "refusal" in kind
-            yield from self._emit_text(piece["delta"])
+            yield from self._emit_part(self._open.get(piece.get("output_index"), {}), piece["delta"])
         elif kind in ("response.reasoning_summary_text.delta", "response.reasoning_text.delta"):
             yield from self._emit_reasoning(piece["delta"])
         elif kind == "response.reasoning_summary_part.added" and self._thought:
@@ -260,20 +261,22 @@ class ResponsesAssembler(Assembler):
             for place, call in enumerate(calls)
         )
         stop: Stop = "refusal" if self._refused else self._stop
+        is_answer = not self._shown and not actions  # comments alone: there is no other answer
         return Reply(
-            text="".join(self._shown),
+            text="".join(self._comments if is_answer else self._shown),
             actions=actions,
             reasoning="".join(self._thought),
             usage=usage,
             stop="actions" if actions and stop == "end" else stop,
-            kept=self._list_parts(),
+            kept=self._list_parts(is_answer),
         )
 
-    def _list_parts(self) -> tuple[Kept, ...]:
+    def _list_parts(self, is_answer: bool) -> tuple[Kept, ...]:
+        """Return the parts to send back. is_answer: the comments are the answer"""
         parts = PartRecorder(FORM)
         for item in self._items:
             match item.get("type"):
-                case "message":
+                case "message" if is_answer or item.get("phase") != _COMMENTARY:
                     for part in item.get("content") or ():
                         size = len(str(part.get("text") or part.get("refusal") or ""))
                         parts.add_text(size, find_extra(item, _OF_MESSAGE))
@@ -311,7 +314,9 @@ class ResponsesAssembler(Assembler):
                 parts = item.get("summary") or () if item.get("type") == "reasoning" else ()
                 for part in parts:
                     yield from self._emit_reasoning(str(part.get("text") or ""))
-        if not self._shown:  # no deltas: a whole answer, or a server that sends finished items only
+        if (
+            not self._shown and not self._comments
+        ):  # no deltas: a whole answer, or a server that sends finished items only
             for item in self._items:
                 yield from self._show_content(item)
         why = (response.get("incomplete_details") or {}).get("reason")
@@ -337,10 +342,19 @@ class ResponsesAssembler(Assembler):
         self.bounds.add_part(max(arguments - counted, 0) + len(str(item.get("encrypted_content") or "")))
         self._items.append(item)
 
-    def _show_content(self, item: Mapping[str, Any]) -> Iterator[TextDelta]:
+    def _show_content(self, item: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
         for part in item.get("content") or () if item.get("type") == "message" else ():
             self._refused = self._refused or part.get("type") == "refusal"
-            yield from self._emit_text(str(part.get("text") or part.get("refusal") or ""))
+            yield from self._emit_part(item, str(part.get("text") or part.get("refusal") or ""))
+
+    def _emit_part(self, item: Mapping[str, Any], text: str) -> Iterator[TextDelta | ReasoningDelta]:
+        """Emit text of a message: words on the way to an answer are shown as thoughts, and are none of the answer."""
+        if item.get("phase") != _COMMENTARY:
+            yield from self._emit_text(text)
+        elif text:
+            self._comments.append(text)
+            self._is_item_shown = True
+            yield from self._emit_reasoning(text)
 
     def _emit_text(self, text: str) -> Iterator[TextDelta]:
         if text:
@@ -355,6 +369,9 @@ class ResponsesAssembler(Assembler):
             self._thought.append(text)
             yield ReasoningDelta(text=text)
 
+
+_COMMENTARY = "commentary"
+"""Phase of a message that is no answer, but tells of the work (`ResponseOutputMessage.phase` of openai 7.59.0)."""
 
 _OF_MESSAGE = frozenset({"type", "id", "role", "status", "content"})
 _OF_CALL = frozenset({"type", "id", "call_id", "name", "arguments", "status"})

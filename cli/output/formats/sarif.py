@@ -17,6 +17,17 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 _ROOT = "%SRCROOT%"
 """Base of all paths: the top of the repository."""
 
+_RULES: Mapping[str, str] = {
+    "conflicts": "Conflict markers of a merge that belong together.",
+    "secrets": "A key, a token or a password in a new line.",
+    "syntax": "A new line that the language's compiler or grammar does not accept.",
+    "leftovers": "A call that stops in a debugger, or a test that leaves all others out.",
+    "sizes": "A file that grows beyond the size that the repository accepts.",
+    "linters": "A complaint of the project's own linter or formatter about a new line.",
+    "weakened": "A test that proves less than before, or code that only satisfies its tests.",
+}
+"""What each check finds."""
+
 _FINGERPRINT = "patchwrightFinding/v1"
 
 
@@ -28,7 +39,7 @@ def build_sarif(findings: Sequence[Finding], properties: Mapping[str, str] | Non
             "driver": {
                 "name": "Patchwright",
                 "version": VERSION,
-                "rules": [{"id": each, "name": each} for each in rules],
+                "rules": [_describe_rule(each) for each in rules],
             }
         },
         "invocations": [{"executionSuccessful": True}],
@@ -39,6 +50,20 @@ def build_sarif(findings: Sequence[Finding], properties: Mapping[str, str] | Non
     if told:
         run["properties"] = told
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _describe_rule(check: str) -> dict[str, Any]:
+    """Return a rule with the texts that GitHub shows: it takes in no log whose rules lack them."""
+    about = _RULES.get(check, "A finding of Patchwright.")
+    skipping = f"`PATCHWRIGHT_SKIP={check}` leaves the check out of a commit."
+    return {
+        "id": check,
+        "name": check,
+        "shortDescription": {"text": about},
+        "fullDescription": {"text": about},
+        "help": {"text": f"{about} {skipping}", "markdown": f"{about} {skipping}"},
+        "defaultConfiguration": {"level": "warning" if check == "weakened" else "error"},
+    }
 
 
 def _build_result(finding: Finding, rule: int) -> dict[str, Any]:

@@ -9,10 +9,12 @@ from dataclasses import replace
 from acp.schema import (
     SessionConfigOptionBoolean,
     SessionConfigOptionSelect,
+    SessionConfigSelectGroup,
     SessionConfigSelectOption,
 )
 
 from agent.app_dirs import Home
+from agent.model.model_settings import EFFORTS
 from agent.model_selection import ModelSelection
 from agent.session.model_notices import make_notice_callback
 from agent.session_settings import SessionSettings
@@ -23,11 +25,11 @@ from sandbox.sanitize import sanitize_text
 MODEL, EFFORT = "model", "effort"
 """Ids of the options."""
 
-EFFORTS = {"": "as the provider has it", "low": "low", "medium": "medium", "high": "high"}
-"""Values of the setting `models.effort`."""
-
 _UNSET = "default"
 """Value of the protocol for the effort that is not set."""
+
+MOST_MODELS = 20
+"""Models that are offered beside those of the settings: a client sends its user through them in one list."""
 
 Option = SessionConfigOptionSelect | SessionConfigOptionBoolean
 
@@ -48,19 +50,25 @@ class ConfigOptions:
         offers = self._list_models()
         if current not in dict(offers):
             offers.insert(0, (current, "in use"))
+        groups: dict[str, list[SessionConfigSelectOption]] = {}
+        for name, about in offers:
+            groups.setdefault(name.partition("/")[0], []).append(
+                SessionConfigSelectOption(
+                    value=name, name=sanitize_text(name), description=sanitize_text(about)
+                )
+            )
         models = [
-            SessionConfigSelectOption(value=name, name=sanitize_text(name), description=sanitize_text(about))
-            for name, about in offers
+            SessionConfigSelectGroup(group=provider, name=sanitize_text(provider), options=options)
+            for provider, options in groups.items()
         ]
-        efforts = [
-            SessionConfigSelectOption(value=value or _UNSET, name=name.capitalize())
-            for value, name in EFFORTS.items()
-        ]
+        efforts = [SessionConfigSelectOption(value=_UNSET, name="As the provider has it")]
+        efforts += [SessionConfigSelectOption(value=each, name=each.capitalize()) for each in EFFORTS]
         return [
             SessionConfigOptionSelect(
                 type="select",
                 id=MODEL,
                 name="Model",
+                description="other models of a provider can be set by their names",
                 category="model",
                 current_value=current,
                 options=models,
@@ -84,10 +92,9 @@ class ConfigOptions:
             await self.use_model(value)
         elif option == EFFORT:
             effort = "" if value == _UNSET else value
-            if effort not in EFFORTS:
-                raise UserError(
-                    Fault.USAGE, f"there is no effort {value[:60]!r}", f"One of: {_UNSET}, low, …"
-                )
+            if effort and effort not in EFFORTS:
+                choices = ", ".join((_UNSET, *EFFORTS))
+                raise UserError(Fault.USAGE, f"there is no effort {value[:60]!r}", f"One of: {choices}")
             models = replace(self._settings.models, effort=effort)  # type: ignore[arg-type]  # checked above
             self._settings = replace(self._settings, models=models)
             await self.use_model(self._runtime.model.name)
@@ -105,8 +112,11 @@ class ConfigOptions:
         """Return the models that are known without asking a server; read once."""
         if not self._offers:
             from agent.model.model_offers import OFFLINE, list_known_offers
+            from agent.model.newest_offers import select_newest
 
             selection = ModelSelection(settings=self._settings, env=os.environ, cache=self._home.cache)
-            known = [*list_known_offers(selection, [self._name]), OFFLINE]
+            found = list_known_offers(selection, [self._name])
+            newest = select_newest((each for each in found if each.is_listed), MOST_MODELS)
+            known = [*(each for each in found if not each.is_listed), *newest, OFFLINE]
             self._offers = [(each.name, each.source) for each in known]
         return list(self._offers)

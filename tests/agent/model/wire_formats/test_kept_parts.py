@@ -289,6 +289,35 @@ def test_a_message_that_was_shortened_keeps_its_attachments_and_its_new_text(kin
     assert "long" not in sent
 
 
+COMMENTED = {
+    "before the answer": (
+        [said("I look.", phase="commentary"), said("It is 2.", phase="final_answer")],
+        ("It is 2.", "I look."),
+    ),
+    "twice, around a call": (
+        [said("I look.", phase="commentary"), asked(), said("Then I edit.", phase="commentary")],
+        ("", "I look.Then I edit."),
+    ),
+    "alone: there is no other answer": ([said("It is 2.", phase="commentary")], ("It is 2.", "It is 2.")),
+    "an unknown phase": ([said("It is 2.", phase="draft")], ("It is 2.", "")),
+}
+
+
+@pytest.mark.parametrize(("items", "parts"), COMMENTED.values(), ids=list(COMMENTED))
+def test_words_on_the_way_are_none_of_the_answer_and_go_back(
+    items: list[dict[str, Any]], parts: tuple[str, str]
+) -> None:
+    phases = [each["phase"] for each in items if "phase" in each]
+    with RawEndpoint(answer_in_turn(responses(*items), responses(said("done")))) as server:
+        asked_model = model("responses", server)
+        reply = ask(asked_model, [user("go")])
+        assert (reply.text, reply.reasoning) == parts
+        results = [ToolMessage(call=each.id, name=each.tool, text="ok") for each in reply.actions]
+        ask(asked_model, [user("go"), log(reply), *results, user("and?")])
+        sent = [each.get("phase") for each in server.requests[1]["input"] if each.get("role") == "assistant"]
+    assert sent == phases
+
+
 def test_a_plain_reply_keeps_nothing_beside_its_text_and_calls() -> None:
     plain = {
         "chat": chat(

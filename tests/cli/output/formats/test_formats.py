@@ -146,6 +146,13 @@ def test_findings_are_sarif(tmp_path: Path, shop: Repo) -> None:
             for place in [each["locations"][0]["physicalLocation"]]
         }
         assert {("leftovers", "error", "a%20b/cart.py", 2), ("syntax", "error", "broken.py", 1)} <= places
+        for rule in one["tool"]["driver"]["rules"]:  # without these a code host takes no log in
+            assert (
+                rule["shortDescription"]["text"]
+                == rule["fullDescription"]["text"]
+                != "A finding of Patchwright."
+            )
+            assert f"PATCHWRIGHT_SKIP={rule['id']}" in rule["help"]["text"]
         assert [one["tool"]["driver"]["rules"][each["ruleIndex"]]["id"] for each in one["results"]] == [
             each["ruleId"] for each in one["results"]
         ]

@@ -157,6 +157,21 @@ def test_no_mode_is_wider_than_the_settings(tmp_path: Path, shop: Repo) -> None:
     assert editor.stop() == 0
 
 
+def test_a_key_opens_a_short_list_of_models_by_provider(tmp_path: Path, shop: Repo) -> None:
+    model = script(shop.root.parent, [{"text": "Hi."}])
+    keys = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
+    editor = Editor(tmp_path / "home", "--model", model, capabilities={}, **keys).start()
+    session = editor.run(editor.connection.new_session(cwd=str(shop.root), mcp_servers=[]))
+    groups = session.config_options[0].options
+    assert {"anthropic", "gemini", "openai"} <= {each.group for each in groups}
+    names = [option.value for group in groups for option in group.options]
+    assert len(names) == len(set(names))
+    assert 10 <= len(names) <= 26
+    assert not any("instruct" in name or "audio" in name for name in names)
+    assert len(session.model_dump_json()) < 8_000
+    assert editor.stop() == 0
+
+
 def test_the_model_and_its_effort_are_options(editor: Editor, shop: Repo) -> None:
     session = editor.open(shop.root)
     other = script(shop.root.parent, [{"text": "I am another."}], "other.json")
@@ -170,6 +185,8 @@ def test_the_model_and_its_effort_are_options(editor: Editor, shop: Repo) -> Non
     editor.prompt(session, "who are you?")
     assert editor.read_text(session).startswith("I am another.")
     assert len(editor.list_updates(session, "config_option_update")) == 2
+    efforts = [each.value for each in changed.config_options[1].options]
+    assert efforts == ["default", "none", "minimal", "low", "medium", "high", "xhigh", "max"]
     for option, value in (
         ("model", "nobody/nothing"),
         ("effort", "huge"),
