@@ -77,7 +77,17 @@ def split_front_matter(text: str) -> tuple[Mapping[str, Any], str] | None:
         return None
     if fields is None:
         raise BadFrontMatter("the front matter is no list of `field: value` lines")
+    _refuse_unrun_guards(fields)
     return fields, body
+
+
+def _refuse_unrun_guards(fields: Mapping[str, Any]) -> None:
+    for name, hooks in fields.items():
+        if name.casefold().strip() in ("hooks", "hook") and hooks:
+            from agent.extension.hooks.hook_parser import explain_unrun_guards
+
+            if problem := explain_unrun_guards(hooks):
+                raise BadFrontMatter(problem)
 
 
 def split_head(text: str) -> tuple[str, str] | None:

@@ -42,18 +42,23 @@ _EDIT = {**_PATH, "old_string": "old", "new_string": "new", "replace_all": "all"
 
 FOREIGN_TOOLS: tuple[ForeignTool, ...] = (
     ForeignTool(
-        names=("Read", "read_file", "read_many_files", "view"),
+        names=("Read", "read_file", "read_many_files", "view", "fs_read"),
         ours=("read",),
         inputs={**_PATH, "offset": "start"},
         scope="read",
     ),
-    ForeignTool(names=("Write", "write_file", "create_file"), ours=("write",), inputs=_PATH, scope="edit"),
+    ForeignTool(
+        names=("Write", "write_file", "create_file", "fs_write"), ours=("write",), inputs=_PATH, scope="edit"
+    ),
     ForeignTool(
         names=("Edit", "MultiEdit", "replace", "str_replace_editor"), ours=EDITORS, inputs=_EDIT, scope="edit"
     ),
     ForeignTool(names=("NotebookRead", "NotebookEdit"), ours=()),
     ForeignTool(
-        names=("Bash", "run_shell_command", "execute_command", "local_shell"),
+        names=(
+            *("Bash", "run_shell_command", "execute_command", "local_shell", "exec_command"),
+            *("run_terminal_cmd", "execute_bash", "PowerShell"),
+        ),
         ours=("shell", "process"),
         inputs={"cmd": "command"},
         scope="shell",

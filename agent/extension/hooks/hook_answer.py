@@ -59,24 +59,58 @@ def parse_answer(hook: HookDefinition, code: int, out: str, err: str) -> HookAns
         problem = f"exit {code}{f': {line[:200]}' if line else ''}"
         return build_failure(hook, problem)
     text = out.strip().lstrip("\ufeff")
-    is_behind_others = "\n{" in text and hook.is_guard and hook.event not in _PLAIN_TEXT_COUNTS
-    if text.startswith("{") or is_behind_others:
-        found = _find_table(text)
-        return read_output(hook, found) if found is not None else build_failure(hook, "its output is no JSON")
-    return HookAnswer(context=clip_text(text)) if hook.event in _PLAIN_TEXT_COUNTS else HookAnswer()
+    is_judged = hook.is_guard and hook.event not in _PLAIN_TEXT_COUNTS
+    if not text.startswith("{") and not (is_judged and "\n{" in text):
+        return HookAnswer(context=clip_text(text)) if hook.event in _PLAIN_TEXT_COUNTS else HookAnswer()
+    tables = _find_tables(text)
+    if tables is None and hook.is_guard:
+        return refuse_unclear("the hook's output is no JSON")
+    if tables is None:
+        return build_failure(hook, "its output is no JSON")
+    return combine_answers(read_output(hook, each) for each in tables)
 
 
-def _find_table(text: str) -> Mapping[str, Any] | None:
-    """Return the table that an output is, or that of its first line which is more than a promise to answer later."""
+def _find_tables(text: str) -> Sequence[Mapping[str, Any]] | None:
+    """Return the table that an output is, or those of its lines but for a promise to answer later. None for what can
+    be read in several ways, or in none."""
+    try:
+        whole = parse_table(text)
+    except ValueError:
+        whole = None
+    if whole is not None:
+        return [whole]
     tables = []
-    for each in (text, *text.splitlines()):
-        try:
-            found = json.loads(each)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(found, dict):
-            tables.append(found)
-    return next((each for each in tables if "async" not in each), tables[0] if tables else None)
+    for line in text.splitlines():
+        if line.lstrip().startswith("{"):
+            try:
+                tables.append(parse_table(line))
+            except ValueError:
+                return None
+        elif tables and line.strip():
+            return None  # a table over several lines, or words behind one
+    return [each for each in tables if "async" not in each] or tables or None
+
+
+def parse_table(text: str) -> Mapping[str, Any]:
+    """Parse a table of JSON. Raises ValueError, also for a name twice: its writer put words of others into it."""
+
+    def build(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+        if len(found := dict(pairs)) < len(pairs):
+            raise ValueError("a name is there twice")
+        return found
+
+    try:
+        found = json.loads(text, object_pairs_hook=build)
+    except RecursionError as error:
+        raise ValueError("it is too deep") from error
+    if not isinstance(found, dict):
+        raise ValueError("it is no table")
+    return found
+
+
+def refuse_unclear(problem: str) -> HookAnswer:
+    """Return the answer of a guard that may have meant a refusal."""
+    return HookAnswer(verdict="deny", reason=f"{problem}, so it counts as a refusal", problem=problem)
 
 
 def build_failure(hook: HookDefinition, problem: str) -> HookAnswer:
@@ -111,7 +145,7 @@ def read_output(hook: HookDefinition, found: Mapping[str, Any]) -> HookAnswer:
     ]
     updated = specific.get("updatedInput", decision.get("updatedInput"))
     if hook.is_guard and (problem := _explain_unclear(given, words, updated)):
-        return HookAnswer(verdict="deny", reason=f"{problem}, so it counts as a refusal", problem=problem)
+        return refuse_unclear(problem)
     verdicts = [_WORDS.get(str(each), "") for each in words if each]
     verdict: Verdict = max(verdicts, key=_RANKS.index, default="")
     if verdict == "allow" and hook.is_project:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from agent.extension.hooks.hook_definition import (
     CONDITION,
@@ -21,6 +22,7 @@ from agent.extension.hooks.hook_definition import (
     LONGEST_TIMEOUT,
     HookDefinition,
     HookKind,
+    matches_name,
 )
 from sandbox.lazy_pattern import compile_lazily
 
@@ -38,31 +40,30 @@ _FIELDS: Mapping[str, frozenset[str]] = {
 """Fields of each kind of hook: https://code.claude.com/docs/en/hooks, 2026-11. `once` is for skills: a hook of a
 session runs each time. `model`: that of the settings is asked."""
 
-_WITHOUT_COUNTERPART = frozenset(
-    (
-        *(
-            "Setup",
-            "StopFailure",
-            "PostToolBatch",
-            "UserPromptExpansion",
-            "PreModelSwitch",
-            "PostModelSwitch",
-        ),
-        *(
-            "PermissionDenied",
-            "TeammateIdle",
-            "TaskCreated",
-            "TaskCompleted",
-            "Elicitation",
-            "ElicitationResult",
-        ),
-        *("ConfigChange", "InstructionsLoaded", "CwdChanged", "DirectoryAdded", "MessageDisplay"),
-    )
-)
-"""Claude Code's other events (2.1.332): none guards an action, so its hooks are named and nothing is denied."""
-
 _SEVERAL = compile_lazily(r"\)\s*(?:\|+|&+|[,;]|or|and)?\s*\w+\(")
 """Between two tools of a condition: each hook has one."""
+
+_OF_TOOLS = ("PreToolUse", "PermissionRequest")
+_BEFORE = frozenset(
+    ("pre", "before", "permission", "permissions", "guard", "validate", "authorize", "approve")
+)
+_EVENT_WORDS = compile_lazily(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_HARMLESS = frozenset(
+    (
+        *(
+            "setup",
+            "stopfailure",
+            "posttoolbatch",
+            "userpromptexpansion",
+            "premodelswitch",
+            "postmodelswitch",
+        ),
+        *("permissiondenied", "teammateidle", "taskcreated", "taskcompleted", "elicitation"),
+        *("elicitationresult", "configchange", "instructionsloaded", "cwdchanged", "directoryadded"),
+        *("messagedisplay", "userpromptsubmitted", "beforetoolselection", "beforetabfileread"),
+    )
+)
+"""Events of Claude Code (2.1.332) and of others that guard no action, in small letters: their hooks are only named."""
 
 _GROUP = frozenset(("matcher", "hooks"))
 _FAILURES = (None, "block", "continue", "allow")
@@ -86,12 +87,34 @@ def parse_hook_file(
     if content is None:
         return []
     try:
-        table = json.loads(content)
+        table = json.loads(content, object_pairs_hook=_build_table)
     except (ValueError, RecursionError) as error:
         table = {"hooks": f"its file is no JSON: {error}"}
     if not isinstance(table, dict):
         table = {"hooks": "its file holds no table"}
     return list(parse_hooks(table, source, notices, is_project=is_project, plugin=plugin))
+
+
+def explain_unrun_guards(hooks: object) -> str:
+    """Return why a file whose front matter has these hooks is not used: none of them would guard what it does."""
+    guards = [
+        each for each in _Parser("", [], is_project=True, plugin="").parse({"hooks": hooks}) if each.is_guard
+    ]
+    if not guards:
+        return ""
+    return (
+        f"its `hooks` of {guards[0].event} would not run, and it may need them as guards: "
+        "move them to agent-hooks.json, or remove them"
+    )
+
+
+def _build_table(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a table of JSON. Raises ValueError for a name twice: a reader would know the last one only."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(each for each in names if names.count(each) > 1)!r} is there twice")
+    return found
 
 
 class _Parser:
@@ -106,6 +129,9 @@ class _Parser:
         if content.get("disableAllHooks") is True:
             return
         if table is None:
+            for name in content:
+                if name != "hooks" and name.casefold().strip() in ("hooks", "hook"):
+                    yield self.refuse(GUARDS[0], f"it is in {name!r}, and not in `hooks`")
             for event in filter(content.__contains__, EVENTS):
                 yield self.refuse(event, "the event is outside of `hooks`")
             return
@@ -114,11 +140,11 @@ class _Parser:
             yield self.refuse(GUARDS[0], reason)
             return
         for event, groups in table.items():
-            if (
-                event not in EVENTS
-                and event not in _WITHOUT_COUNTERPART
-                and (guard := _find_meant_guard(event))
-            ):
+            if event not in EVENTS and _get_letters(event) in _HARMLESS:
+                self._notices.append(
+                    f"{self._source}: hooks of {event!r} are not used: there is no such event here"
+                )
+            elif event not in EVENTS and (guard := _find_meant_guard(event)):
                 yield self.refuse(guard, f"there is no event {event!r} here; {guard} may be meant")
             elif event not in EVENTS:
                 self._notices.append(
@@ -155,6 +181,8 @@ class _Parser:
             re.compile(matcher if matcher != "*" else "")
         except (re.error, TypeError) as error:
             matcher, problem = "", f"its matcher {matcher!r} is no regular expression: {error}"
+        if event in _OF_TOOLS and not problem and isinstance(matcher, str) and _misses_tools(matcher):
+            matcher, problem = "", f"its matcher {matcher!r} fits no tool"
         entries = group.get("hooks")
         if not isinstance(entries, list):
             yield self.refuse(event, "it is in no list `hooks`", matcher=matcher)
@@ -191,7 +219,7 @@ class _Parser:
         if not isinstance(runs, str) or not runs.strip():
             raise ValueError(f"it has no `{KINDS[kind]}`")
         timeout = entry.get("timeout", DEFAULT_TIMEOUT)
-        if not isinstance(timeout, int | float) or timeout <= 0:
+        if not isinstance(timeout, int | float) or isinstance(timeout, bool) or not timeout > 0:
             raise ValueError(f"its timeout {timeout!r} is no number of seconds")
         condition = entry.get("if") or ""
         if not isinstance(condition, str) or not _is_condition(condition):
@@ -200,12 +228,16 @@ class _Parser:
         if failure not in _FAILURES:
             raise ValueError(f"its onFailure {failure!r} is none of block, continue, allow")
         headers = entry.get("headers") or {}
-        if not isinstance(headers, dict):
-            raise ValueError("its `headers` are no table")
+        if not isinstance(headers, dict) or not all(map(_is_header, headers.items())):
+            raise ValueError("its `headers` are no table of texts of one line")
         variables = _read_texts(entry, "allowedEnvVars")
         args = _read_texts(entry, "args")
         if kind == "command":
             _check_command(runs, args, entry.get("shell"))
+        elif kind == "http":
+            _check_address(runs.strip(), is_project=self._is_project)
+        elif kind == "mcp_tool" and self._is_project:
+            raise ValueError("a server is called for your own hooks only")
         server, tool_input = entry.get("server") or "", entry.get("input") or {}
         if kind == "mcp_tool" and not (isinstance(server, str) and server and isinstance(tool_input, dict)):
             raise ValueError("it has no `server`, or an `input` that is no table")
@@ -233,11 +265,30 @@ class _Parser:
 
 def _find_meant_guard(event: str) -> str:
     """Return the guard that an unknown event stands for in other spellings or tools (`preToolUse`, `BeforeTool`,
-    `beforeShellExecution`); "" for none."""
-    letters = re.sub(r"[^a-z]", "", event.casefold())
-    if exact := next((each for each in GUARDS if letters == each.casefold()), ""):
+    `tool.execute.before`); "" for none."""
+    letters = _get_letters(event)
+    if exact := next((each for each in EVENTS if letters == each.casefold()), ""):
         return exact
-    return GUARDS[0] if letters.startswith(("pre", "before")) else ""
+    words = [each.casefold() for each in _EVENT_WORDS.findall(event)]
+    if "prompt" in words:
+        return "UserPromptSubmit"
+    is_before = letters.startswith(("pre", "before")) or not _BEFORE.isdisjoint(words)
+    return GUARDS[0] if is_before else ""
+
+
+def _get_letters(event: str) -> str:
+    return re.sub(r"[^a-z]", "", event.casefold())
+
+
+def _misses_tools(matcher: str) -> bool:
+    """Return whether a matcher names a tool in words that fit none, such as `Bash(git push)` or `Edit;Write`."""
+    from tools.core.tool_names import FOREIGN_TOOLS
+
+    names = [name for each in FOREIGN_TOOLS for name in (*each.names, *each.ours)]
+    if matches_name(matcher, names):
+        return False
+    words = {each.casefold() for each in re.findall(r"\w+", matcher)}
+    return not words.isdisjoint(map(str.casefold, names))
 
 
 def _read_kind(kind: object) -> HookKind:
@@ -256,11 +307,29 @@ def _check_command(runs: str, args: tuple[str, ...] | None, shell: object) -> No
     """Raise ValueError for a command that would not be the one that its file means."""
     from sandbox.policy.stdin_programs import find_stdin_interpreter
 
+    if "\0" in "".join((runs, *(args or ()))):
+        raise ValueError("it holds a NUL, which no program can be given")
     if args is None and shell not in (None, "bash"):
         raise ValueError(f"its shell {shell!r} is not bash")
     line = runs if args is None else shlex.join((runs.strip(), *args))
     if name := find_stdin_interpreter(line):
         raise ValueError(f"{name!r} is given no program, so it would run the input of the hook as one")
+
+
+def _check_address(url: str, *, is_project: bool) -> None:
+    if is_project:
+        raise ValueError("an address is called for your own hooks only")
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        is_address = False
+    if not is_address or not url.isprintable() or " " in url:
+        raise ValueError(f"its url {url!r} is no address of http or https")
+
+
+def _is_header(entry: tuple[object, object]) -> bool:
+    return all(isinstance(each, str | int | float) and str(each).isprintable() for each in entry)
 
 
 def _explain_unknown(entry: Mapping[str, Any], known: frozenset[str]) -> str:

@@ -116,9 +116,6 @@ def _read_agents(plugin: Plugin, left: list[str]) -> Iterator[PluginPart]:
 
 def _read_hooks(plugin: Plugin, left: list[str]) -> Iterator[PluginPart]:
     for number, hook in enumerate(read_plugin_hooks(plugin, left), 1):
-        if hook.kind == "http":
-            left.append(f"{hook.label}: an address is called for your own hooks only: {hook.runs}")
-            continue
         how = "runs in the sandbox" if hook.kind == "command" else "asks the fast model"
         if hook.refusal:
             how = "denies what it guards, since it cannot run" if hook.is_guard else "cannot run"

@@ -108,7 +108,7 @@ def observations(events: Sequence[Event]) -> list[str]:
         ("Edit", ("NotebookEdit",), False),
         ("Notebook.*", ("NotebookEdit",), True),
         ("mcp__.*__write.*", ("mcp__db__write_row",), True),
-        ("bash", ("Bash", "shell"), False),
+        ("bash", ("Bash", "shell"), True),
     ],
 )
 def test_a_matcher_fits_names(matcher: str, names: tuple[str, ...], fits: bool) -> None:
@@ -129,7 +129,7 @@ def test_a_condition_is_met_by_words_of_the_command() -> None:
         ("PreToolUse", 1, "", "more\nbroken", HookAnswer(problem="exit 1: broken")),
         ("PreToolUse", 0, "looks fine", "", HookAnswer()),
         ("SessionStart", 0, "Use tabs.", "", HookAnswer(context="Use tabs.")),
-        ("PreToolUse", 0, "{broken", "", HookAnswer(problem="its output is no JSON")),
+        ("PostToolUse", 0, "{broken", "", HookAnswer(problem="its output is no JSON")),
         (
             "PostToolUse",
             0,
@@ -415,7 +415,7 @@ def test_an_address_is_asked_for_the_user_s_hooks_only(shop: Path) -> None:
         (Home.from_environment().config / "agent-hooks.json").unlink()
         write_project(shop, PreToolUse=hooks)
         trust(shop)
-        assert "RATE" in observations(run_session(shop, turns))[0]
+        assert "for your own hooks only" in observations(run_session(shop, turns))[0]
     finally:
         server.shutdown()
         server.server_close()

@@ -86,6 +86,7 @@ def test_each_part_of_a_vendors_plugin_is_shown(tmp_path: Path) -> None:
         "command guard:look",
         "agent guard:judge",
         "hook guard:PreToolUse Bash 1",
+        "hook guard:PreToolUse Bash 2",
         "server guard:web",
         "server guard:db",
     ]
@@ -97,7 +98,8 @@ def test_each_part_of_a_vendors_plugin_is_shown(tmp_path: Path) -> None:
     assert "there is nothing like it here: lspServers" in told
     assert "`commands` names './no', which there is not" in told
     assert "`commands` names '../out', which there is not" in told
-    assert "an address is called for your own hooks only: https://example.com/hook" in told
+    assert "what it guards is denied: an address is called for your own hooks only" in told
+    assert "https://example.com/hook" in shown["hook guard:PreToolUse Bash 2"]
     assert "is reached at http://127.0.0.1:9/mcp" in shown["server guard:web"]
 
 
