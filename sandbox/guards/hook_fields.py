@@ -8,8 +8,28 @@ from typing import Any
 
 from sandbox.guards.self_run_files import HOOK_KEYS
 
-_COMMANDS = {"package.json": ("scripts",), "composer.json": ("scripts",)}
-"""Fields that hold command lines which hooks call by name (`npm test`)."""
+_COMMANDS = {
+    "package.json": (
+        *(
+            "scripts",
+            "eslintConfig",
+            "prettier",
+            "stylelint",
+            "jest",
+            "mocha",
+            "ava",
+            "wireit",
+            "nx",
+            "imports",
+        ),
+    ),
+    "composer.json": ("scripts",),
+    "pyproject.toml": (
+        *("tool.poe", "tool.pdm.scripts", "tool.hatch.envs", "tool.taskipy", "tool.rye.scripts", "tool.tox"),
+        *("tool.mypy", "tool.pylint", "tool.pytest"),
+    ),
+}
+"""Fields with command lines which hooks call by name (`npm test`), or that make linters load code."""
 
 
 def is_manifest(path: str) -> bool:

@@ -61,7 +61,7 @@ debuggers and shells of languages | Ruby | .irbrc .pryrc .rdbgrc .rdbgrc.rb .bye
 debuggers and shells of languages | others | .ghci .iex.exs .octaverc .sbtrc | |
     https://downloads.haskell.org/ghc/latest/docs/users_guide/ghci.html#the-ghci-and-haskeline-files | 2026-11-29
 
-version control | Mercurial, Sapling | .hg/hgrc .hg/hgrc-not-shared .hg/sharedpath .sl/config | |
+version control | Mercurial, Sapling | .hg/hgrc .hg/hgrc-not-shared .hg/sharedpath .sl/config .sl/hgrc | |
     https://www.mercurial-scm.org/doc/hgrc.5.html | 2026-11-29
 version control | Subversion | .svn/ | | https://svnbook.red-bean.com/en/1.7/svn.ref.properties.html | 2026-11-29
 version control | Jujutsu | .jj/ | | https://docs.jj-vcs.dev/latest/config/ | 2026-11-29
@@ -77,25 +77,26 @@ version control | repo, Arcanist, Git LFS | .repo/ .arcconfig .arclint .arcunit 
 git hooks | git | .githooks/ .git-hooks/ .hooks/ | | https://git-scm.com/docs/githooks | 2026-11-29
 git hooks | pre-commit | .pre-commit-config.{yaml,yml} .pre-commit-hooks.{yaml,yml} | pyproject.toml:tool.pre-commit |
     https://pre-commit.com | 2026-11-29
-git hooks | prek | prek.toml .prek.toml .prekignore | | https://prek.j178.dev/configuration | 2026-11-29
-git hooks | husky | .husky/ .huskyrc{,.json,.yaml,.yml,.js,.cjs,.mjs} husky.config.{js,cjs,mjs} | package.json:husky |
-    https://typicode.github.io/husky | 2026-11-29
+git hooks | prek | {,.}prek.{toml,yaml,yml} .prekignore | | https://prek.j178.dev/configuration | 2026-11-29
+git hooks | husky | .husky/ .huskyrc{,.json,.yaml,.yml,.js,.cjs,.mjs,.ts,.mts} husky.config.{js,cjs,mjs} |
+    package.json:husky | https://typicode.github.io/husky | 2026-11-29
 git hooks | lefthook | .lefthook/ .lefthook-local/ {,.}lefthook{,-local}.{yml,yaml,toml,json,jsonc}
     .config/lefthook{,-local}.{yml,yaml,toml,json,jsonc} lefthook*.{yml,yaml} | | https://lefthook.dev/configuration |
     2026-11-29
-git hooks | overcommit | .overcommit.yml .local-overcommit.yml .overcommit/ | | https://github.com/sds/overcommit |
-    2026-11-29
-git hooks | simple-git-hooks | {,.}simple-git-hooks.{js,cjs,mjs,ts,json,yml,yaml} | package.json:simple-git-hooks |
-    https://github.com/toplenboren/simple-git-hooks | 2026-11-29
+git hooks | overcommit | .overcommit.yml .local-overcommit.yml .overcommit-local.yml .overcommit/ | |
+    https://github.com/sds/overcommit | 2026-11-29
+git hooks | simple-git-hooks | {,.}simple-git-hooks.{js,cjs,mjs,ts,cts,mts,json,yml,yaml} |
+    package.json:simple-git-hooks | https://github.com/toplenboren/simple-git-hooks | 2026-11-29
 git hooks | yorkie, ghooks, pre-commit of npm | | package.json:gitHooks package.json:config.ghooks
     package.json:pre-commit package.json:pre-push package.json:precommit | https://github.com/yyx990803/yorkie |
     2026-11-29
 git hooks | lint-staged | .lintstagedrc{,.json,.jsonc,.json5,.yaml,.yml,.js,.cjs,.mjs,.ts,.cts,.mts}
-    lint-staged.config.{js,cjs,mjs,ts,cts,mts,json} | package.json:lint-staged package.yaml:lint-staged |
+    lint-staged.config.{js,cjs,mjs,ts,cts,mts,json} | package.json:lint-staged package.yaml:lint-staged
+    package.yml:lint-staged package.json5:lint-staged |
     https://github.com/lint-staged/lint-staged | 2026-11-29
-git hooks | nano-staged | {,.}nano-staged.{js,cjs,mjs,json} .nanostagedrc | package.json:nano-staged |
+git hooks | nano-staged | {,.}nano-staged.{js,cjs,mjs,ts,json} .nanostagedrc | package.json:nano-staged |
     https://github.com/usmanyunusov/nano-staged | 2026-11-29
-git hooks | commitlint | .commitlintrc{,.json,.yaml,.yml,.js,.cjs,.mjs,.ts,.cts,.mts}
+git hooks | commitlint | .commitlintrc{,.toml,.json,.yaml,.yml,.js,.cjs,.mjs,.ts,.cts,.mts}
     commitlint.config.{js,cjs,mjs,ts,cts,mts} | package.json:commitlint package.yaml:commitlint |
     https://commitlint.js.org/reference/configuration.html | 2026-11-29
 git hooks | commitizen | {,.}cz.{toml,json,yaml} .czrc .cz-config.{js,cjs} cz.config.{js,cjs,mjs,ts,mts}
@@ -112,7 +113,8 @@ git hooks | hk | hk.pkl hk.local.pkl .hk.pkl .hkrc.pkl .config/hk.pkl hk.{toml,y
     https://hk.jdx.dev/configuration.html | 2026-11-29
 git hooks | rusty-hook, cargo-husky | {,.}rusty-hook.toml .cargo-husky/ | Cargo.toml:package.metadata.precommit |
     https://github.com/swellaby/rusty-hook | 2026-11-29
-git hooks | CaptainHook, GrumPHP, composer | captainhook{,.config}.json grumphp.{yml,yaml,yml.dist,dist.yml} |
+git hooks | CaptainHook, GrumPHP, composer | {,.}captainhook{,.config}.json .grumphp.{yml,yaml}
+    grumphp.{yml,yaml,yml.dist,dist.yml} |
     composer.json:extra.hooks composer.json:extra.captainhook composer.json:extra.grumphp | https://captainhook.info
     https://github.com/phpro/grumphp | 2026-11-29
 git hooks | Husky.Net, mookme, vite-plus | .mooks/ .mookme.json .vite-hooks/ | package.json:mookme |

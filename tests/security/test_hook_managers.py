@@ -146,6 +146,98 @@ def test_what_changed_since_trust_does_not_run(change: str, by: str, repo: Repo,
     assert (ran(repo), repo.head()) == (["hook"], head)
 
 
+def _lint(**tables: object) -> str:
+    return json.dumps(tables)
+
+
+BY_NAME: dict[str, tuple[str, dict[str, str], str]] = {
+    "a script of lint-staged's": (
+        "npx lint-staged",
+        {"package.json": _lint(**{"lint-staged": {"src/*.js": "python tools/check.py"}})},
+        "tools/check.py",
+    ),
+    "a script of npm's": (
+        "npm run lint",
+        {"package.json": _lint(scripts={"lint": "node tools/a.js"})},
+        "tools/a.js",
+    ),
+    "what that requires": (
+        "npm run lint",
+        {"package.json": _lint(scripts={"lint": "node tools/a.js"}), "tools/a.js": "require('./deep')"},
+        "tools/deep.js",
+    ),
+    "a linter's code": ("npx eslint .", {}, "eslint.config.mjs"),
+    "the same, nested": ("npx eslint .", {}, "packages/web/.eslintrc.cjs"),
+    "what that imports": ("eslint", {"eslint.config.js": "import x from './tools/base.js'"}, "tools/base.js"),
+    "one that lint-staged calls": (
+        "npx lint-staged",
+        {".lintstagedrc.json": '{"*": "eslint"}'},
+        "eslint.config.ts",
+    ),
+    "plugins of linters": ("pylint a; mypy a; flake8", {}, ".flake8"),
+    "a tool's table": ("poe lint", {}, "pyproject.toml"),
+    "a runner of tasks": ("mise run lint", {}, "mise.toml"),
+    "what a Makefile includes": ("make check", {"Makefile": "include tools/x.mk\n"}, "tools/x.mk"),
+    "what a Makefile runs": ("make check", {"Makefile": "check:\n\tpython tools/c.py\n"}, "tools/c.py"),
+    "a Makefile below": ("make -C sub check", {}, "sub/Makefile"),
+    "what a justfile imports": ("just lint", {"justfile": "import 'more.just'"}, "more.just"),
+    "a module that a script imports": (
+        "python tools/a.py",
+        {"tools/a.py": "from tools.b import c"},
+        "tools/b.py",
+    ),
+    "one beside it": ("python tools/a.py", {"tools/a.py": "import helper"}, "tools/helper.py"),
+    "a package": ("python -m tools", {}, "tools/__init__.py"),
+    "a folder of programs": ("run-parts ci/hooks.d", {}, "ci/hooks.d/10-lint"),
+    "the same in a loop": ('for f in ci/hooks.d/*; do "$f"; done', {}, "ci/hooks.d/10-lint"),
+    "a name without a folder": ("sh check", {}, "check"),
+    "a repository of pre-commit's inside": (
+        "pre-commit run",
+        {".pre-commit-config.yaml": "repos:\n- repo: ./hooks\n"},
+        "hooks/setup.py",
+    ),
+    "a manifest in YAML": ("npx lint-staged", {}, "package.yml"),
+}
+
+
+@pytest.mark.parametrize("case", BY_NAME)
+def test_what_a_hook_calls_by_name_is_compared(case: str, tmp_path: Path) -> None:
+    """Programs find these files by themselves, or by the words of others."""
+    hook, files, changed = BY_NAME[case]
+
+    def digest(word: str) -> list[tuple[str, str]]:
+        tables = {
+            "pyproject.toml": f'[tool.poe.tasks]\nlint = "{word}"\n',
+            "package.yml": f"lint-staged: {word}\n",
+        }
+        for name, text in {**files, changed: tables.get(changed, word)}.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text)
+        return [
+            (each.name, each.digest) for each in list_hook_files(tmp_path, [f"#!/bin/sh\n{hook}\n".encode()])
+        ]
+
+    before = digest("one")
+    assert changed in dict(before)
+    assert before != digest("two")
+
+
+def test_files_that_a_hook_works_on_are_not_compared(tmp_path: Path) -> None:
+    staged = _lint(**{"lint-staged": {"src/*.js": "eslint --fix", "src/app.py": "ruff check"}})
+    files = {
+        "package.json": staged,
+        "Makefile": "SOURCES = src/app.py\ncheck:\n\truff check src/app.py\n",
+        "eslint.config.js": "export default [{files: ['src/a.js']}]",
+        "src/a.js": "",
+        "src/app.py": "import os\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = {each.name for each in list_hook_files(tmp_path, [b"#!/bin/sh\nmake check; npx lint-staged\n"])}
+    assert found == {"package.json", "Makefile", "eslint.config.js"}
+
+
 def test_other_changes_need_no_new_trust(repo: Repo, tmp_path: Path) -> None:
     at = trusted(repo, tmp_path)
     change_field(repo, "version", "2.0.0")
