@@ -10,7 +10,7 @@ from pathlib import Path
 from sandbox.policy.rules import Rule, Rules, matches_pattern
 from sandbox.process.command import Command, Completed, Sandbox
 
-_WILD = frozenset("*?")
+_WILD = frozenset("*?[")
 
 
 class DenyReadSandbox:

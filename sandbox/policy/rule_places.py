@@ -19,6 +19,9 @@ STANDARD_FOLDERS = frozenset(
 WHOLE = "**"
 """Pattern of all that is in the workspace."""
 
+MOST_LINKS = 200
+"""Links in one folder that a pattern with wildcards is compared with."""
+
 _WILD = compile_lazily(r"[*?]")
 
 
@@ -33,8 +36,10 @@ def list_relative_patterns(pattern: str, root: Path, *, loose: bool) -> tuple[st
     () if it means nothing there. Links in the path of the workspace, and in that of the pattern, are followed, too.
     loose: names in other cases count as the same
     """
-    place = posixpath.normpath(posixpath.expanduser(pattern))
+    place = re.sub("^/+", "/", posixpath.normpath(posixpath.expanduser(pattern)))
     spellings = dict.fromkeys((place, _resolve_beginning(place)))
+    if loose:
+        spellings |= dict.fromkeys((_resolve_all(place), *_follow_matching_links(place, root)))
     roots = dict.fromkeys((str(root.absolute()), os.path.realpath(root)))
     found = dict.fromkeys(
         each
@@ -43,6 +48,51 @@ def list_relative_patterns(pattern: str, root: Path, *, loose: bool) -> tuple[st
         for each in _match_folders(spelling.split("/")[1:], _split(folder), loose=loose)
     )
     return tuple(found)
+
+
+def list_linked_patterns(pattern: str, root: Path) -> tuple[str, ...]:
+    """Return the patterns for what a relative pattern means behind links in the workspace, () if none is on its way."""
+    place = posixpath.normpath(pattern)
+    literal = (
+        place if _WILD.search(place) is None else place[: _WILD.search(place).start()].rpartition("/")[0]
+    )  # type: ignore[union-attr]
+    whole, folder = os.path.realpath(root), os.path.realpath(root / literal)
+    if folder == posixpath.normpath(posixpath.join(whole, literal)):
+        return ()
+    rest = place[len(literal) :].strip("/")
+    found = posixpath.join(folder, rest) if rest else folder
+    if folder == whole or folder.startswith(f"{whole}/"):
+        return (f"./{posixpath.relpath(found, whole)}",)
+    return (found,)
+
+
+def _resolve_all(place: str) -> str:
+    """Return a pattern without wildcards with all links followed, also that in its last part."""
+    return posixpath.realpath(place) if _WILD.search(place) is None else place
+
+
+def _follow_matching_links(place: str, root: Path) -> Iterator[str]:
+    """Yield a pattern with the links followed that its wildcards fit in the folders around the workspace."""
+    parts = _split(place)
+    folders = dict.fromkeys((str(root.absolute()), os.path.realpath(root)))
+    for folder in folders:
+        around = _split(folder)
+        for depth, part in enumerate(parts[: len(around) + 1]):
+            above = "/" + "/".join(around[:depth])
+            if part == "**" or not all(
+                _matches_name(one, other, loose=True)
+                for one, other in zip(parts[:depth], around, strict=False)
+            ):
+                break
+            try:
+                links = [each.path for each in os.scandir(above) if each.is_symlink()][:MOST_LINKS]
+            except OSError:
+                continue
+            for link in links:
+                if any(map(_WILD.search, parts[: depth + 1])) and _matches_name(
+                    part, posixpath.basename(link), loose=True
+                ):
+                    yield posixpath.join(posixpath.realpath(link), *parts[depth + 1 :])
 
 
 def _split(folder: str) -> list[str]:

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Literal
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
-from sandbox.policy.rule_places import STANDARD_FOLDERS, is_absolute, list_relative_patterns
+from sandbox.policy.rule_places import (
+    STANDARD_FOLDERS,
+    is_absolute,
+    list_linked_patterns,
+    list_relative_patterns,
+)
 
 if TYPE_CHECKING:
     from sandbox.policy.effects import Effect
@@ -66,16 +71,22 @@ class Rules:
         The one place where a spelling becomes a place: policy, file tools, search and kernel compare relative paths.
         The full paths stay, for what lies outside, and for the work trees of child sessions.
         """
-        if not any(is_absolute(rule.pattern) for rule in self.rules if rule.kind in ("read", "edit")):
+        if not any(rule.kind in ("read", "edit") for rule in self.rules):
             return self
         from sandbox.fs.repository import find_main_work_tree
 
-        main = find_main_work_tree(root)  # its files are in a linked work tree, too
+        has_absolute = any(is_absolute(rule.pattern) for rule in self.rules)
+        main = find_main_work_tree(root) if has_absolute else None  # its files are in a linked work tree, too
         found: dict[Rule, None] = {}
         for rule in self.rules:
             found[rule] = None
-            if rule.kind in ("read", "edit") and is_absolute(rule.pattern):
-                loose, written = rule.verdict != "allow", rule.written or rule.pattern
+            if rule.kind not in ("read", "edit"):
+                continue
+            loose, written = rule.verdict != "allow", rule.written or rule.pattern
+            if not is_absolute(rule.pattern):
+                inside = list_linked_patterns(rule.pattern, root) if loose else ()
+                found |= dict.fromkeys(replace(rule, pattern=each, written=written) for each in inside)
+            else:
                 inside = list_relative_patterns(rule.pattern, root, loose=loose)
                 if main is not None and loose:
                     inside += list_relative_patterns(rule.pattern, main, loose=True)
@@ -188,6 +199,10 @@ def explain_empty_pattern(kind: Kind, pattern: str) -> tuple[str, str] | None:
             return "leads out of the workspace", "Name what lies outside by its full path, or from ~."
         if place.startswith("~"):
             return "names the home folder of no user", "Name the place by its full path."
+        if place[0] in "\"'" and place[-1] == place[0]:
+            return "is no path", "Write it without quotes: blanks need none."
+        if re.match(r"/+(?:proc/(?:self|thread-self)|dev/fd)/", place):
+            return "is no place of its own", "Name what it leads to."
         if "\0" in place or "\\" in place or re.search(r"\{[^{}]*,[^{}]*\}", place):
             return (
                 "matches no path",
@@ -274,7 +289,7 @@ def _compile_pattern(kind: Kind, pattern: str, loose: bool) -> re.Pattern[str]:
     text = (
         _translate_command_pattern(pattern)
         if kind == "shell"
-        else _translate_path_pattern(pattern)
+        else _translate_path_pattern(pattern, loose=loose)
         if kind in ("read", "edit")
         else _translate_name_pattern(pattern)
     )
@@ -294,18 +309,35 @@ def _translate_name_pattern(pattern: str) -> str:
     return "".join(".*" if each == "*" else "." if each == "?" else re.escape(each) for each in pattern)
 
 
-def _translate_path_pattern(pattern: str) -> str:
+def _translate_path_pattern(pattern: str, *, loose: bool) -> str:
     """Translate to a regular expression.
 
     `.env` matches at any depth, `./.env` at the top; `src/**` and `src` match the folder with all that is
-    inside.
+    inside. loose: `[ab]` means one of its letters, too, and not only a name that holds brackets
     """
     anchored = "/" in pattern.rstrip("/")
     place = posixpath.normpath(posixpath.expanduser(pattern))
     place = place.removesuffix("/**")
-    parts = re.split(r"(\*\*/|\*\*|\*|\?)", place)
-    text = "".join(_GLOBS.get(part, re.escape(part)) for part in parts)
+    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\[\]/]+\])", place)
+    text = "".join(
+        _translate_class(part)
+        if loose and part.startswith("[") and part.endswith("]")
+        else _GLOBS.get(part, re.escape(part))
+        for part in parts
+    )
     return ("" if anchored else "(?:.*/)?") + text + "(?:/.*)?"
+
+
+def _translate_class(part: str) -> str:
+    letters = (
+        part[1:-1].replace("\\", "\\\\").replace("[", "\\[").replace("^", "\\^", 1 if part[1] == "^" else 0)
+    )
+    way = f"[{'^' if letters[0] == '!' else ''}{letters.removeprefix('!')}]"
+    try:
+        re.compile(way)
+    except re.error:  # no class: a name with brackets
+        return re.escape(part)
+    return f"(?:{re.escape(part)}|{way})"
 
 
 _GLOBS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}

@@ -63,13 +63,30 @@ def spell_with_wildcards(root: Path, name: str) -> str:
     return f"{root.parent.parent}/**/{root.name[:2]}*/{name}"
 
 
+def spell_with_two_slashes(root: Path, name: str) -> str:
+    return f"/{root}//{name}"
+
+
+def spell_by_matching_link(root: Path, name: str) -> str:
+    return f"{root.parent}/l?nk/{name}"
+
+
+def spell_by_link_behind_wildcard(root: Path, name: str) -> str:
+    return f"{root.parent.parent}/*/link/{name}"
+
+
 def spell_relative(root: Path, name: str) -> str:
     return f"./{name}"
 
 
 SPELLINGS: Sequence[Callable[[Path, str], str]] = [
     spell_full, spell_home, spell_by_link, spell_with_dots, spell_with_wildcards, spell_relative,
+    spell_with_two_slashes, spell_by_matching_link, spell_by_link_behind_wildcard,
 ]  # fmt: skip
+
+
+ONLY_TO_DENY = (spell_by_matching_link, spell_by_link_behind_wildcard)
+"""A link that a wildcard happens to fit allows nothing."""
 
 
 @pytest.fixture
@@ -79,6 +96,9 @@ def root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for place in PLACES:
         made.write(place, "content\n")
     (tmp_path / "code" / "link").symlink_to("shop")
+    (tmp_path / "file").symlink_to("code/shop/conf/key.pem")
+    (made.root / "inner").symlink_to("conf")
+    (made.root / "short.pem").symlink_to("inner/key.pem")
     return made.root
 
 
@@ -125,7 +145,7 @@ def replace_rules(root: Path, rules: Rules, tree: Tree):  # type: ignore[no-unty
     return replace(Repo(root, init=False).workspace(), rules=rules, files=tree)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(NAMES), spell=st.sampled_from(SPELLINGS))
 def test_all_agree_about_every_spelling(root: Path, name: str, spell: Callable[[Path, str], str]) -> None:
     expected = list_readable(root, f"./{name}")
@@ -142,10 +162,41 @@ def test_a_rule_on_edits_by_any_spelling_decides_about_edits(
     for verdict in ("allow", "ask", "deny"):
         rules = Rules((parse_rule(f"edit({spell(root, 'conf/**')})", verdict),)).bind(root)  # type: ignore[arg-type]
         inside = rules.match_effect(Effect(kind="write", paths=("conf/key.pem",)))
+        if verdict == "allow" and spell in ONLY_TO_DENY:
+            assert inside is None
+            continue
         assert inside is not None
         assert inside.verdict == verdict
         assert str(inside) == f"edit({spell(root, 'conf/**')})"
         assert rules.match_effect(Effect(kind="write", paths=("secret.txt",))) is None
+
+
+@pytest.mark.parametrize(
+    ("rule", "meant"),
+    [
+        ("inner/key.pem", "./conf/key.pem"),
+        ("inner", "./conf"),
+        ("inner/**", "./conf/**"),
+        ("./inner/*.pem", "./conf/*.pem"),
+        ("short.pem", "./conf/key.pem"),
+        ("~/file", "./conf/key.pem"),
+        ("./conf/[k]ey.pem", "./conf/key.pem"),
+        ("conf/[!x]ey.pem", "./conf/key.pem"),
+        ("conf/[id]", "./conf/[id]"),
+        ("conf/./deep/../key.pem", "./conf/key.pem"),
+    ],
+)
+def test_a_denial_through_a_link_or_a_class_is_that_of_what_it_means(
+    root: Path, rule: str, meant: str
+) -> None:
+    assert list_readable(root, rule) == list_readable(root, meant)
+
+
+def test_a_rule_with_two_slashes_allows_no_more_than_it_says(root: Path) -> None:
+    rules = Rules((parse_rule(f"edit(/{root.parent}/other/**)", "allow"),)).bind(root)
+    assert rules.match_effect(Effect(kind="write", paths=("conf/key.pem",))) is None
+    rules = Rules((parse_rule("edit(inner/**)", "allow"),)).bind(root)
+    assert rules.match_effect(Effect(kind="write", paths=("conf/key.pem",))) is None
 
 
 def test_a_folder_around_the_workspace_means_all_of_it(root: Path) -> None:
@@ -213,6 +264,8 @@ def test_a_session_in_a_linked_work_tree_keeps_those_of_the_main_one(shop: Path)
         "network(pypi.org:443)",
         "mcp(github)",
         "read(../x)",
+        "read('secret.txt')",
+        "read(/proc/self/cwd/x)",
     ],
 )
 def test_a_rule_that_can_match_nothing_is_an_error(text: str) -> None:
