@@ -36,6 +36,7 @@ def build_monitors(
     get_evidence: Callable[[], SuiteEvidence],
     get_tests: Callable[[], WeakenedTests],
     rules: RulesMonitor | None = None,
+    is_child: bool = False,
 ) -> Monitors:
     """Build the monitors of a session, restore them from its log, and let them follow it.
 
@@ -58,7 +59,7 @@ def build_monitors(
         if settings.discipline.chains != "off":
             from agent.monitor.intent.cumulative_intent import CumulativeIntent
 
-            yield CumulativeIntent(workspace, settings.discipline.chains, session.append)
+            yield CumulativeIntent(workspace, settings.discipline.chains, session.append, is_child=is_child)
         yield StepCommits(committer, get_evidence())
         yield ExternalChanges(workspace, snapshots)
 

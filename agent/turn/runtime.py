@@ -188,6 +188,7 @@ class Runtime:
             get_evidence=lambda: self.conclusion.evidence,
             get_tests=get_tests,
             rules=self._create_rules_monitor() if self.settings.rules else None,
+            is_child=self.environment is not None and bool(self.environment.request.parent),
         )
         gateway = defer_gateway(
             self.session,

@@ -6,7 +6,7 @@ A wildcard stands for words, not for effects: `sort *` does not allow `sort -o /
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -28,6 +28,41 @@ _REMOTE_PLACE = compile_lazily(r"[a-z][a-z0-9+.-]*::?//|[\w.-]+@[\w.-]+:|[\w-]+(
 """A repository on another machine, as an address or in scp's form."""
 
 
+_MORE: Mapping[str, frozenset[str]] = {
+    name: frozenset(options.split())
+    for names, options in (
+        (
+            "tar bsdtar gtar",
+            "--to-command --checkpoint-action -I --use-compress-program -F --info-script --rsh-command",
+        ),
+        ("make gmake", "--eval -E"),
+        ("go", "-exec -toolexec -vettool"),
+        ("npm pnpm yarn bun", "-g --global --location --script-shell"),
+        ("pip pip3 uv", "--user --target -t --prefix --root --system --python"),
+        ("gem", "--install-dir -i --user-install"),
+        ("vim vi nvim ex", "-c -S --cmd -s"),
+        ("rg", "--pre --hostname-bin"),
+        ("gdb lldb", "-ex -o -batch -iex"),
+    )
+    for name in names.split()
+}
+"""By program, options that run what a command line says, or install for everything: a rule has to say them."""
+
+
+def _names_more(rule: Rule, argv: Sequence[str]) -> bool:
+    """Return whether a command has such an option that the words of the rule have not."""
+    more = _MORE.get(os.path.basename(argv[0]), frozenset())  # noqa: PTH119 (a word)
+    said = set(rule.pattern.split())
+    given = {word.partition("=")[0] for word in argv[1:] if word.startswith("-")}
+    given |= {word[:2] for word in argv[1:] if word[:1] == "-" and word[1:2] != "-"}
+    letters = {
+        f"-{letter}" for word in argv[1:] if word[:1] == "-" and word[1:2].isalpha() for letter in word[1:]
+    }
+    short = {each for each in more if len(each) == 2}
+    abbreviated = {full for full in more for each in given if len(each) > 3 and full.startswith(each)}
+    return not ((given & more) | (letters & short) | abbreviated) <= said
+
+
 def says_all(rule: Rule, segment: Segment, root: Path) -> bool:
     """Return whether the words of a rule say each effect of a command, and each place outside of the workspace."""
     if segment.elsewhere:
@@ -35,6 +70,8 @@ def says_all(rule: Rule, segment: Segment, root: Path) -> bool:
     if not _WILD.search(rule.pattern):
         return True
     if segment.argv is None:  # a word is not known before it runs
+        return False
+    if _names_more(rule, segment.argv):
         return False
     said = {_resolve(word, root) for word in rule.pattern.split() if not _WILD.search(word)}
     kinds = _list_kinds(_cut_words(rule.pattern))
@@ -81,7 +118,9 @@ def _says_hosts(hosts: Sequence[str], effect: Effect, argv: Sequence[str]) -> bo
         is_git = argv[0] == "git" and not {"clone", "submodule", "remote"}.intersection(argv)
         return not (is_git and any(map(_REMOTE_PLACE.match, argv)))
     found = [match[1] for word in argv for part in word.split("=") if (match := _ADDRESS.match(part))]
-    return all(any(fnmatchcase(each, host) for host in hosts) for each in (*found, *effect.hosts))
+    # `https://a.example*` means a path there, and not `a.example.evil.org`.
+    wanted = [host.rstrip("*") or host for host in hosts]
+    return all(any(fnmatchcase(each, host) for host in wanted) for each in (*found, *effect.hosts))
 
 
 def _list_places_outside(argv: Sequence[str], root: Path) -> Iterator[str]:
@@ -89,6 +128,8 @@ def _list_places_outside(argv: Sequence[str], root: Path) -> Iterator[str]:
     for word in argv[1:]:
         if word.startswith("@") and (root / word[1:]).is_file():
             yield word  # more words, which nobody sees
+        if word.lower().startswith("file:"):
+            yield _resolve("/" + word[5:].lstrip("/"), root)
         for part in _PARTS.split(word):
             place = _resolve(part.lstrip("@<"), root)
             is_place = part not in HARMLESS_DEVICES and _ADDRESS.match(part) is None

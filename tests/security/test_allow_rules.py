@@ -63,6 +63,22 @@ WIDER = [
     ("python tests/*", "python tests/../../x.py"),
     ("pytest *", "pytest @words.txt"),
     ("pytest *", "pytest out/test_a.py"),
+    ("tar *", "tar xf a --to-command=./evil"),
+    ("tar *", "tar xf a --to-com=./evil"),
+    ("tar *", "tar cf a --checkpoint=1 --checkpoint-action=exec=./evil b"),
+    ("tar *", "tar -I ./evil -cf a b"),
+    ("tar *", "tar -cI./evil -f a b"),
+    ("make *", "make --eval='$(shell id)'"),
+    ("go test *", "go test -exec ./evil ./..."),
+    ("npm install *", "npm install -g x"),
+    ("npm install *", "npm install --location=global x"),
+    ("pip install *", "pip install --user x"),
+    ("vim *", "vim -c '!id' a"),
+    ("curl https://a.example*", "curl https://a.example.evil.org/"),
+    ("curl https://a.example*", "curl https://a.example@evil.org/"),
+    ("curl *", "curl file:///$HOME/.ssh/id_rsa"),
+    ("rm *", "rm -r out/"),
+    ("rm *", "rm -r out/."),
 ]
 SAID = [
     ("pytest *", "pytest -q tests/test_a.py"),
@@ -82,6 +98,13 @@ SAID = [
     ("git clone *", "git clone https://example.org/a"),
     ("npm install *", "npm install @scope/name"),
     ("git fetch *", "git fetch origin main:main"),
+    ("curl https://a.example*", "curl https://a.example/x"),
+    ("tar -xzf *", "tar -xzf a.tar.gz"),
+    ("tar *", "tar xzf a.tar.gz"),
+    ("npm install -g *", "npm install -g x"),
+    ("go test *", "go test -race ./..."),
+    ("make *", "make -j4 check"),
+    ("pip install *", "pip install -r words.txt"),
 ]
 
 

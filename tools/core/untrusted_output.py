@@ -29,8 +29,10 @@ def quote_lines(lines: Iterable[str]) -> str:
 
 
 def enclose_in_tag(tag: str, text: str, about: str = "") -> str:
-    """Enclose untrusted text in tags; it cannot contain the closing tag."""
+    """Enclose untrusted text in tags; it cannot contain the closing tag, nor begin another block of ours."""
     inside = re.sub(rf"<(?=\s*/?\s*{re.escape(tag)}\b)", r"<\\", text, flags=re.IGNORECASE)
+    if "<" in inside and tag != "skill":  # whose words the person chose
+        inside = _BLOCK.sub(r"<\\", inside)
     return f"<{tag}{about}>\n{inside}\n</{tag}>"
 
 
@@ -53,26 +55,36 @@ def mask_foreign_text(prompt: str) -> str:
 
 def _replace_foreign_text(prompt: str, replace: Callable[[int], str]) -> str:
     """Replace the texts within a prompt that `enclose_in_tag` and `quote_words` write. replace: gets their length"""
+    spans: list[tuple[int, int]] = []
+    closings: dict[
+        str, int
+    ] = {}  # by closing tag, where it was found last: pages that people paste have many open ones
+    end = 0
+    for opening, first, closing, is_ours in _list_openings(prompt) if "</" in prompt else ():
+        if opening < end and not is_ours:
+            continue
+        found = closings.get(closing, 0)
+        if 0 <= found < first:
+            found = closings[closing] = prompt.find(closing, first)
+        if found < 0:
+            continue
+        # A person may write `<b>` in front of a block of ours that holds `</b>`: what either encloses is not theirs.
+        if opening >= end:
+            spans.append((opening, found + len(closing)))
+        else:
+            spans[-1] = (spans[-1][0], max(end, found + len(closing)))
+        end = spans[-1][1]
     parts: list[str] = []
     kept = 0
-    missing: set[str] = (
-        set()
-    )  # each closing tag is looked for once: pages that people paste have many open ones
-    for opening, first, closing in _list_openings(prompt) if "</" in prompt else ():
-        if opening < kept or closing in missing:
-            continue
-        found = prompt.find(closing, first)
-        if found < 0:
-            missing.add(closing)
-            continue
-        end = found + len(closing)
-        parts += [prompt[kept:opening], replace(end - opening)]
+    for start, end in spans:
+        parts += [prompt[kept:start], replace(end - start)]
         kept = end
     return "".join((*parts, prompt[kept:]))
 
 
-def _list_openings(prompt: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the start of each opening tag, where its content begins, and the text that ends it."""
+def _list_openings(prompt: str) -> Iterator[tuple[int, int, str, bool]]:
+    """Yield the start of each opening tag, where its content begins, the text that ends it, and whether it begins one
+    of our blocks."""
     line_end = -1
     for tag in _OPENING.finditer(prompt):
         name, end = tag["name"], tag.end()
@@ -81,11 +93,17 @@ def _list_openings(prompt: str) -> Iterator[tuple[int, int, str]]:
             line_end = found if found >= 0 else len(prompt)
         closes_line = line_end < len(prompt) and prompt[line_end - 1] == ">"
         if closes_line and (prompt[end] == " " or line_end == end + 1):
-            yield tag.start(), line_end + 1, f"\n</{name}>"
+            yield tag.start(), line_end + 1, f"\n</{name}>", name in _BLOCKS
         if name in _INLINE and prompt[end] == ">":
-            yield tag.start(), end + 1, f"</{name}>"
+            yield tag.start(), end + 1, f"</{name}>", False
 
 
+_BLOCKS = frozenset(("stdin", "output", "file", "mcp-resource", "mcp-prompt", "hook-input"))
+"""Tags of the blocks of others that a prompt may hold, and that hold none of each other."""
+
+_BLOCK = compile_lazily(
+    r"<(?=(?:stdin|output|file|mcp-resource|mcp-prompt|hook-input)(?:[ ][^\n]*)?>(?:\n|\Z))"
+)
 _MENTION = compile_lazily(r"(?<![^\s(\"'])@")
 
 _OPENING = compile_lazily(r"<(?P<name>[a-z][a-z-]*)(?=[ >])")

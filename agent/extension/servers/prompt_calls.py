@@ -10,7 +10,7 @@ from agent.session.images import defuse_mentions
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
-from tools.core.untrusted_output import escape_lookalikes
+from tools.core.untrusted_output import enclose_in_tag, escape_lookalikes
 from tools.mcp.descriptions import PromptDescription
 from tools.mcp.server_connection import McpServer
 from tools.mcp.server_tools import McpServers
@@ -58,14 +58,17 @@ def find_prompt(servers: McpServers, name: str) -> ServerPrompt | None:
 async def expand_prompt(called: ServerPrompt, arguments: str) -> str:
     """Return the text of a prompt. Raises UserError for missing arguments, and where the server has no answer.
 
-    The text is to be followed, since the user chose it, but is no note of ours, and mentions no file of theirs.
+    The text is to be followed, since the user chose it, but is no note of ours, mentions no file of theirs, and says
+    nothing that they are to have wished (to skip hooks, to change tests).
     """
     given = _parse_arguments(called, arguments)
     try:
         text = await called.server.get_prompt(called.prompt.name, given)
     except ServerGone as gone:
         raise UserError(Fault.USAGE, f"the mcp server {called.server.name} has no answer: {gone}") from None
-    return defuse_mentions(escape_lookalikes(text[:LONGEST_PROMPT]))
+    body = defuse_mentions(escape_lookalikes(text[:LONGEST_PROMPT]))
+    about = f" server={called.server.name!r} name={called.prompt.name!r}"
+    return f"Follow this prompt:\n\n{enclose_in_tag('mcp-prompt', body, about)}"
 
 
 def _parse_arguments(called: ServerPrompt, typed: str) -> Mapping[str, str]:

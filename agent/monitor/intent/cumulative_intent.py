@@ -39,11 +39,21 @@ MOST_SECRETS = 16
 
 
 class CumulativeIntent(Monitor):
-    """Asks once per chain; an approved chain stays approved. append: logs an event"""
+    """Asks once per chain; an approved chain stays approved.
+
+    append: logs an event; is_child: the prompts are another session's, whose model wishes nothing for a person
+    """
 
     is_security = True
 
-    def __init__(self, workspace: Workspace, level: Chains, append: Callable[[Event], object]) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        level: Chains,
+        append: Callable[[Event], object],
+        *,
+        is_child: bool = False,
+    ) -> None:
         self.trail = Trail()
         self._workspace = workspace
         self._level = level
@@ -51,6 +61,7 @@ class CumulativeIntent(Monitor):
         self._root = os.path.realpath(workspace.root)
         self._steps = 0  # replies so far
         self._may_skip_hooks = False
+        self._is_child = is_child
         self._pending: dict[str, list[Change]] = {}  # by action: what it adds if it runs
         self._asked: dict[str, list[Chain]] = {}  # by action: what a person is asked about
 
@@ -65,7 +76,7 @@ class CumulativeIntent(Monitor):
         match event:
             case MessageEvent():
                 self._steps += 1
-            case Prompt():
+            case Prompt() if not self._is_child:
                 self._may_skip_hooks = asks_to_skip_hooks(event.text)
             case Steer() if event.by == "person":
                 self._may_skip_hooks = self._may_skip_hooks or asks_to_skip_hooks(event.text)

@@ -20,8 +20,9 @@ from acp.schema import (
 
 from agent.session.images import LARGEST, derive_image_name
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.sanitize import quote_name
-from tools.core.untrusted_output import enclose_in_tag
+from tools.core.untrusted_output import enclose_in_tag, quote_words
 
 ContentBlock = (
     TextContentBlock
@@ -32,6 +33,9 @@ ContentBlock = (
 )
 
 _JOINT = "\n\n"
+_PLAIN = compile_lazily(r"[\w./:()\[\]]+")
+"""Names of files and links to them that hold no words: others are marked as data, since somebody else chose them."""
+
 _DATA_TAG = "stdin"
 """Tag of text that comes with a prompt and is not its user's: it attaches no images, calls no command, asks nothing."""
 
@@ -50,9 +54,9 @@ def read_prompt(blocks: Sequence[ContentBlock]) -> str:
             case ImageContentBlock():
                 words.append(_format_image(each))
             case ResourceContentBlock():
-                words.append(f"[{quote_name(each.name)}]({format_place(each.uri)})")
+                words.append(_format_link(each.name, each.uri))
             case EmbeddedResourceContentBlock():
-                words.append(f"[{format_place(each.resource.uri)}]")
+                words.append(f"[{_format_name(format_place(each.resource.uri))}]")
                 quoted.append(_quote_resource(each))
             case AudioContentBlock():
                 raise UserError(Fault.USAGE, "sound cannot be sent to a model here", "Send text or images.")
@@ -62,6 +66,15 @@ def read_prompt(blocks: Sequence[ContentBlock]) -> str:
     if quoted:
         text = f"{text}\n\n{enclose_in_tag(_DATA_TAG, _JOINT.join(quoted))}"
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _format_link(name: str, uri: str) -> str:
+    shown = f"[{quote_name(name)}]({format_place(uri)})"
+    return shown if _PLAIN.fullmatch(shown) else quote_words([shown])
+
+
+def _format_name(name: str) -> str:
+    return name if _PLAIN.fullmatch(name) else quote_words([name])
 
 
 def format_place(uri: str) -> str:

@@ -172,9 +172,10 @@ class PathClassifier:
         return posixpath.realpath(posixpath.join(folder, text))
 
     def _resolve_entry(self, text: str, folder: str) -> str:
-        """Return the path of the entry itself: links in its folder are resolved, a final link is not."""
+        """Return the path of the entry itself: links in its folder are resolved, a final link is not, unless a slash
+        behind it means what it leads to."""
         parent, name = posixpath.split(text.rstrip("/") or "/")
-        if name in ("", ".", ".."):
+        if name in ("", ".", "..") or text.endswith("/"):
             return self._resolve_path(text, folder)
         return posixpath.join(self._resolve_path(parent or ".", folder), name)
 

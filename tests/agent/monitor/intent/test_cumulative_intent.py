@@ -9,6 +9,7 @@ import pytest
 
 from agent.events import ChainEvent, ObservationEvent, Signal, parse_event, render_event
 from agent.monitor.answers import TellPerson
+from agent.monitor.intent.cumulative_intent import CumulativeIntent
 from agent.monitor.intent.trail import MOST_APPROVED, MOST_LINKS, MOST_PATHS, Change, Link, Trail
 from agent.session.log import Session, read_events
 from agent.session_settings import DisciplineSettings, SessionSettings
@@ -86,6 +87,15 @@ def test_the_harness_and_the_person_are_not_asked(at: Workspace) -> None:
     import asyncio
 
     assert not hasattr(asyncio.run(play.monitor.before_action(begun)), "question")  # type: ignore[arg-type]
+
+
+def test_the_model_of_another_session_wishes_nothing_for_a_person(at: Workspace) -> None:
+    for is_child in (False, True):
+        play = Play(at)
+        play.monitor = CumulativeIntent(at, "ask", play.log, is_child=is_child)
+        play.act("prompt: commit with --no-verify, the hook is broken")
+        play.act("$ git commit --no-verify -m x")
+        assert bool(play.asked) is is_child
 
 
 def test_a_notice_is_given_once(at: Workspace) -> None:
