@@ -21,13 +21,53 @@ _DEEPEST = 100
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+LARGEST_HEADER = 1 << 20
+"""Bytes of a long name or of extended fields: `tarfile` holds each in memory."""
+
+MOST_MEMBERS = 1_000_000
+
+_HEADERS = (
+    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
+)
+
+
+class BoundedTarInfo(tarfile.TarInfo):
+    """A member whose headers are bounded, and whose size leads no reader backwards (it would go on for ever)."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes, encoding: str, errors: str) -> BoundedTarInfo:  # type: ignore[override]
+        """Read a header. Raises tarfile.TarError for one that a stranger made to keep its reader busy."""
+        made = super().frombuf(buf, encoding, errors)
+        if made.size < 0 or (made.type in _HEADERS and made.size > LARGEST_HEADER):
+            raise tarfile.TarError(f"a header of {made.size} bytes")
+        return made  # type: ignore[return-value]
+
+
+def iterate_members(tar: tarfile.TarFile, largest: int | None = None) -> Iterator[tarfile.TarInfo]:
+    """Yield the members of an archive that was opened with `BoundedTarInfo`. Raises tarfile.TarError.
+
+    largest: bytes that all together may have
+    """
+    size = 0
+    try:
+        for number, member in enumerate(tar):
+            size += member.size
+            if member.size < 0 or number >= MOST_MEMBERS or (largest is not None and size > largest):
+                limit = f"{largest >> 30} GB" if largest is not None else "its size says"
+                raise tarfile.TarError(f"it holds more than {limit}, or {MOST_MEMBERS:,} members")
+            yield member
+    except RecursionError:  # headers in a row, each of which is for the next one
+        raise tarfile.TarError("its headers are nested too deep") from None
+
+
 def extract_members(tar: tarfile.TarFile, folder: Path) -> None:
     """Extract an archive into a folder that only this process uses. Raises tarfile.TarError for a device, for a member
     that lies beside the folder or below a link, and for a link that leads out of it; then no link is left."""
     root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     links: dict[str, tarfile.TarInfo] = {}  # of members of one name the last counts
     try:
-        for member in tar:
+        for member in iterate_members(tar):
             if member.issym():  # after all else, so that nothing is written through one
                 links[posixpath.normpath(member.name)] = member
             else:

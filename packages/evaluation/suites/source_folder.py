@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from sandbox.errors import Fault, UserError
-from sandbox.fs.archive_members import extract_members
+from sandbox.fs.archive_members import BoundedTarInfo, extract_members
 from sandbox.fs.private_files import create_private_folder
 from sandbox.fs.regular_file import SOURCE
 from sandbox.fs.untrusted_file import read_workspace_file
@@ -98,7 +98,7 @@ class GitHistory:
         """Write the files of a commit into a folder. Raises UserError, also for a member that leads out of it."""
         archive = self.run("archive", "--format=tar", commit, *(("--", *paths) if paths else ()))
         try:
-            with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+            with tarfile.open(fileobj=io.BytesIO(archive), tarinfo=BoundedTarInfo) as tar:
                 extract_members(tar, folder)
         except tarfile.TarError as error:
             raise UserError(Fault.CONFIGURATION, f"{self.folder}: {error}") from None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tarfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 from sandbox.errors import Fault, UserError
-from sandbox.fs.archive_members import extract_members
+from sandbox.fs.archive_members import BoundedTarInfo, extract_members, iterate_members
 from sandbox.fs.private_files import create_private_folder
 
 LARGEST = 8 << 30
@@ -32,12 +33,9 @@ def unpack_folder(packed: Path, folder: Path) -> None:
     owner. Blocking. Raises UserError."""
     create_private_folder(folder)
     try:
-        with tarfile.open(packed, "r:gz") as archive:
-            size = 0
-            for member in archive:
-                size += member.size
-                if size > LARGEST:
-                    raise tarfile.TarError(f"it holds more than {LARGEST >> 30} GB")
+        with tarfile.open(packed, "r:gz", tarinfo=BoundedTarInfo) as archive:
+            for _ in iterate_members(archive, LARGEST):
+                pass
             extract_members(archive, folder)
-    except (tarfile.TarError, EOFError, OSError) as error:
+    except (tarfile.TarError, EOFError, OSError, zlib.error, RecursionError) as error:
         raise UserError(Fault.CONFIGURATION, f"archive {packed.name!r}: {error}") from None

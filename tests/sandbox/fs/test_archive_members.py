@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
 
+from packages.scale.cluster.archives import unpack_folder
+from sandbox.errors import UserError
 from sandbox.fs.archive_members import extract_members
 
 
@@ -105,3 +109,44 @@ def test_what_stays_inside_is_there(tmp_path: Path) -> None:
     assert (folder / "bin/tool").samefile(folder / "second")
     assert (folder / "dangling").is_symlink()
     assert not (folder / "twice").is_symlink()
+
+
+def write_header(kind: bytes, size: bytes, name: bytes = b"file") -> bytes:
+    """Return a header of 512 bytes whose size is written as it is given."""
+    head = bytearray(tarfile.TarInfo("x").tobuf(tarfile.GNU_FORMAT))
+    head[0:100], head[124:136], head[156:157] = name.ljust(100, b"\0"), size.rjust(12, b"\0"), kind
+    head[148:156] = b" " * 8
+    head[148:156] = b"%06o\0 " % sum(head)
+    return bytes(head)
+
+
+def write_extended(fields: bytes) -> bytes:
+    """Return a header of extended fields."""
+    return write_header(tarfile.XHDTYPE, b"%011o\0" % len(fields)) + fields.ljust(512, b"\0")
+
+
+BACK = (-512 & ((1 << 88) - 1)).to_bytes(11, "big")
+FLOODS = {
+    "a size below zero": write_header(b"0", b"\xff" + BACK) * 3,
+    "the same in extended fields": write_extended(b"14 size=-1024\n") + write_header(b"0", b"0") * 3,
+    "extended fields of a gigabyte": write_header(tarfile.XHDTYPE, b"%011o\0" % (1 << 30)),
+    "a name of a gigabyte": write_header(tarfile.GNUTYPE_LONGNAME, b"%011o\0" % (1 << 30)),
+    "headers for headers": (
+        write_header(tarfile.GNUTYPE_LONGNAME, b"%011o\0" % 8) + b"name".ljust(512, b"\0")
+    )
+    * 3_000,
+    "extended fields for extended fields": write_extended(b"11 path=ab\n") * 3_000,
+    "a thousand zeros of a file of 9 GB": write_header(b"0", b"%011o\0" % (8 << 30)) * 2,
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS)
+def test_headers_that_keep_a_reader_busy_end_it(flood: str, tmp_path: Path) -> None:
+    packed = tmp_path / "a.tar.gz"
+    with gzip.open(packed, "wb", 1) as file:
+        file.write(FLOODS[flood] + bytes(2 << 20))
+    started = time.monotonic()
+    with pytest.raises(UserError):
+        unpack_folder(packed, tmp_path / "in")
+    assert time.monotonic() - started < 5
+    assert not [each for each in (tmp_path / "in").rglob("*") if each.is_symlink()]
