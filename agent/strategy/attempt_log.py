@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
+from typing import Any
 
 from agent.events import (
     AttemptEvent,
@@ -23,7 +25,7 @@ from agent.events import (
 from agent.exit_codes import Exit
 from agent.session.branch_history import History
 from agent.session.log import read_events
-from agent.strategy.candidate import Candidate, read_verdict
+from agent.strategy.candidate import Candidate, build_objection, read_verdict
 from agent.strategy.person.directions import Directions
 from agent.verify.verdict import Verdict
 from sandbox.lazy_dataclass import dataclass
@@ -118,16 +120,50 @@ class AttemptLog:
         return found
 
 
-def read_last_verification(session: Path) -> tuple[str, list[str], list[Verdict]]:
-    """Return the verification and the files of a session's last end, and the verdicts before it."""
-    end = End(outcome="")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastEnd:
+    """The last end of a session.
+
+    verdicts: before it, with a failing one of the guard where tests that pass prove nothing
+    report: of the suite at that end, {} where it was not run
+    """
+
+    verification: str = ""
+    files: Sequence[str] = ()
+    verdicts: Sequence[Verdict] = ()
+    report: Mapping[str, Any] = field(default_factory=dict)
+
+
+_UNCHECKED = Verification(outcome="not-needed", detail="")
+
+
+def read_last_end(session: Path) -> LastEnd:
+    """Return how a session ended, from its log."""
+    end, check = End(outcome=""), _UNCHECKED
     verdicts: list[Verdict] = []
     for event in read_events(session):
         match event:
-            case Prompt() | Verification():  # the first check of each round
-                verdicts = []
+            case Prompt():
+                verdicts, check = [], _UNCHECKED
+            case Verification():  # the first check of each round
+                verdicts, check = [], event
             case VerdictEvent(attempt=None):
                 verdicts.append(read_verdict(event))
             case End():
                 end = event
-    return end.verification, end.files, verdicts
+    if (
+        check.outcome == "failed" and check.report.get("outcome") == "passed"
+    ):  # as `TurnFacts.has_evaded_tests`
+        verdicts.append(build_objection(check.detail))
+    return LastEnd(verification=end.verification, files=end.files, verdicts=verdicts, report=check.report)
+
+
+def find_base_report(history: History) -> Mapping[str, Any] | None:
+    """Return the report of the suite without any change, from the last turn of a log; None if it was not run."""
+    for event in history.read_events_from(f"e{history.find_newest_place('prompt')}"):
+        if isinstance(event, ObservationEvent) and event.tool == "bring_back":
+            return None
+        if isinstance(event, ObservationEvent) and isinstance(event.data.get("report"), dict):
+            found: Mapping[str, Any] = event.data["report"]
+            return found if not found.get("targets") else None
+    return None

@@ -105,6 +105,11 @@ def read_verdict(event: VerdictEvent) -> Verdict:
     )
 
 
+def build_objection(detail: str) -> Verdict:
+    """Return the guard's verdict on an attempt whose tests pass and prove nothing. detail: why"""
+    return Verdict(outcome="fail", evidence="executed", name=GUARD, detail=detail)
+
+
 def create_verdict_event(verdict: Verdict, attempt: int) -> VerdictEvent:
     """Return the event of a verdict on an attempt."""
     return VerdictEvent(

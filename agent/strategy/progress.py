@@ -68,6 +68,13 @@ def list_failing_tests(report: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(str(each.get("id")) for each in report.get("failures", ()) if isinstance(each, dict))
 
 
+def loses_tests(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether tests that ran before do not run any more: they are not collected, not called, or left out."""
+    if before.get("outcome") in ("passed", "failed") and after.get("outcome") == "broken":
+        return True
+    return bool(count_lost_tests(before, after))
+
+
 def _has_run(report: Mapping[str, Any]) -> bool:
     """Return whether the tests could be collected and ended."""
     return report.get("outcome", "failed") in ("passed", "failed")

@@ -12,10 +12,11 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
-from agent.events import ObservationEvent, Verification
+from agent.events import Verification
 from agent.exit_codes import Exit
 from agent.prompt.named_tests import list_wanted_tests
 from agent.session.log import read_events
+from agent.strategy.attempt_log import find_base_report
 from agent.strategy.candidate import Candidate
 from agent.strategy.failure_classes import (
     Failure,
@@ -24,7 +25,7 @@ from agent.strategy.failure_classes import (
     Remedy,
     classify_failure,
 )
-from agent.strategy.progress import LOADED, measure_progress
+from agent.strategy.progress import LOADED, loses_tests, measure_progress
 from agent.strategy.strategy_turn import StrategyTurn
 from sandbox.lazy_dataclass import dataclass
 from sandbox.secrets.child_environment import redact
@@ -138,12 +139,19 @@ class Refinement:
         )
 
     async def explain_worthless(self, candidate: Candidate) -> str:
-        """Return why a candidate is not worth bringing back, "" if it is: it mends none of the tests that fail."""
+        """Return why a candidate is not worth bringing back, "" if it is.
+
+        Tests do not run with it any more, or it mends none of those that fail.
+        """
         before = await self.read_base_report()
         failure = await self.diagnose(candidate)
-        if failure is None or not before.get("failures"):
+        if failure is None:
             return ""
         report = await asyncio.to_thread(self.read_report, candidate)
+        if loses_tests(before, report):
+            return f"tests do not run with it any more: {failure.evidence}"
+        if not before.get("failures"):
+            return ""
         value = measure_progress(candidate, failure, before, report)
         return "" if value > LOADED else f"it mends no failing test: {failure.evidence}"
 
@@ -159,7 +167,7 @@ class Refinement:
         It is without the failures that the prompt is not about; those stay out of the reports of attempts, too.
         """
         if self._before is None:
-            found = _find_base_report(self.turn)
+            found = find_base_report(self.turn.runtime.session.replayed)
             if found is None:
                 ran = await self.turn.runtime.run_harness_action("run_tests", {})
                 report = ran.data.get("report")
@@ -306,17 +314,6 @@ def _word_rewind(state: EarlierState) -> str:
     ]
     told = enclose_in_tag("rewind", "\n".join([*facts, f"it broke: {broken}"]))
     return f"{told}\n\n{_REWOUND}"
-
-
-def _find_base_report(turn: StrategyTurn) -> Mapping[str, Any] | None:
-    history = turn.runtime.session.replayed
-    for event in history.read_events_from(f"e{history.find_newest_place('prompt')}"):
-        if isinstance(event, ObservationEvent) and event.tool == "bring_back":
-            return None
-        if isinstance(event, ObservationEvent) and isinstance(event.data.get("report"), dict):
-            found: Mapping[str, Any] = event.data["report"]
-            return found if not found.get("targets") else None
-    return None
 
 
 def _list_modules(root: Path, files: Sequence[str]) -> set[str]:

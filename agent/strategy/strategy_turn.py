@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from agent.budget.purse import Amount
 from agent.children.child import Child
@@ -22,8 +22,8 @@ from agent.exit_codes import BY_FAULT, Exit
 from agent.model_selection import ModelSelection
 from agent.monitor.answers import TurnEnd
 from agent.session_settings import LimitSettings
-from agent.strategy.attempt_log import AttemptLog, read_last_verification
-from agent.strategy.candidate import STOPPED, SURPLUS, Candidate, create_verdict_event
+from agent.strategy.attempt_log import AttemptLog, LastEnd, find_base_report, read_last_end
+from agent.strategy.candidate import STOPPED, SURPLUS, Candidate, build_objection, create_verdict_event
 from agent.strategy.ranking import Ranking
 from agent.team.attach import find_session_team
 from agent.turn.runtime import Runtime
@@ -172,21 +172,19 @@ class StrategyTurn:
         sessions = self._runtime.session.folder.parent
         logged: Sequence[Verdict] = ()
         if (ended := self._log.ended.get(number)) is not None:
-            found = await asyncio.to_thread(read_last_verification, sessions / ended.child)
-            verification, files, verdicts = found
+            last = await asyncio.to_thread(read_last_end, sessions / ended.child)
             logged = self._log.verdicts.get(
                 number, ()
             )  # those given here, too, while it worked and at its end
-            verdicts += [each for each in logged if each not in verdicts]
             result = ChildResult(
                 child=ended.child,
                 outcome=ended.outcome,
                 exit_code=ended.exit_code,
                 report=ended.report,
-                verification=verification,
+                verification=last.verification,
                 patch=self._read_patch(ended.patch),
                 artifact=ended.patch,
-                files=tuple(files),
+                files=tuple(last.files),
                 usage=vars(ended.usage),
                 seconds=ended.seconds,
             )
@@ -212,10 +210,12 @@ class StrategyTurn:
                     return self._record_cancelled(number, child, STOPPED)
                 result = ran
             # From its log, which a child in another process has, too.
-            _, _, verdicts = await asyncio.to_thread(read_last_verification, sessions / child.id)
+            last = await asyncio.to_thread(read_last_end, sessions / child.id)
+        verdicts = [*last.verdicts, *(each for each in logged if each not in last.verdicts)]
         for each in checks:
             verdicts.append(await each(result))
-        return await self._record_candidate(number, spec.base, result, verdicts, logged)
+        last = replace(last, verdicts=verdicts)
+        return await self._record_candidate(number, spec.base, result, last, logged)
 
     async def gather(self, attempts: Sequence[Awaitable[Result]]) -> list[Result]:
         """Wait for all; if one fails or the turn is interrupted, the others end first."""
@@ -309,15 +309,16 @@ class StrategyTurn:
         number: int,
         base: str,
         result: ChildResult,
-        verdicts: Sequence[Verdict],
+        last: LastEnd,
         logged: Collection[Verdict],
     ) -> Candidate:
-        """Log a candidate with its verdicts. logged: those that the log has already"""
+        """Log a candidate with its verdicts. last: its end; logged: verdicts that the log has already"""
         from agent.strategy.patch_inspection import inspect_patch
 
         git = await self.children.worktrees.open_git()
         facts = await asyncio.to_thread(inspect_patch, git, base, result.patch, self.prompt)
         root = self._runtime.workspace.root.relative_to(git.root)
+        verdicts = [*last.verdicts, *self._find_lost_tests(last.report, changes_tests=facts.changes_tests)]
         candidate = Candidate(
             attempt=number,
             child=result.child,
@@ -340,6 +341,21 @@ class StrategyTurn:
                 self._runtime.session.append(create_verdict_event(each, number))
         self._runtime.session.append(candidate.to_event())
         return candidate
+
+    def _find_lost_tests(self, report: Mapping[str, Any], *, changes_tests: bool) -> list[Verdict]:
+        """Return the objection to an attempt whose tests all pass, and are fewer than ran here before; [] without one.
+
+        A session that did not run the tests before its change cannot know all of them.
+        """
+        from agent.prompt.prompt_reader import read_intent
+        from tools.testing.run_comparison import describe_loss
+
+        before = find_base_report(self._runtime.session.replayed)
+        if before is None or report.get("outcome") != "passed":
+            return []
+        lost = describe_loss(before, report)
+        is_wanted = changes_tests and read_intent(self.prompt).wants_changed_tests
+        return [build_objection(lost)] if lost and not is_wanted else []
 
     def _read_patch(self, ref: str) -> bytes:
         path = self._runtime.workspace.artifacts.find_file(ref) if ref else None

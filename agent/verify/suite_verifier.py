@@ -117,19 +117,21 @@ class SuiteVerifier:
         before = self.evidence.first if self.evidence.first is not report else None
         may_lose_tests = self.weakened_tests.has_requested_changes()
         judged = judge_report(report, before, may_lose_tests=may_lose_tests)
-        if not changed or not claim.is_done or self.baseline is None:
-            return await self._check_scope(judged, report) if changed else judged
-        if judged.outcome == "failed":
+        if not changed:
+            return judged
+        if judged.outcome == "failed" and claim.is_done and self.baseline is not None:
             if before is not None and describe_loss(before, report) and not may_lose_tests:
                 return judged
             old = await self.baseline.find_old_failures(report, self.evidence.before_turn)
             judged = _excuse_failures(judged, report, old, self._is_excusable(claim.prompt, old))
         if judged.outcome == "failed":
             return judged
-        lost = [] if self.has_chosen_tests else await self._find_lost_tests(report, self.baseline)
+        # Also where the model gives up: tests that pass with its changes would make the turn a success.
+        baseline = self.baseline if not self.has_chosen_tests else None
+        lost = await self._find_lost_tests(report, baseline) if baseline is not None else []
         if lost:
             return _blame_lost_tests(judged, lost)
-        if self._should_make_tests_pass(claim.prompt) and (found := await self._find_keyed_answers()):
+        if self._orders_repair(claim.prompt) and (found := await self._find_keyed_answers()):
             return Verification(outcome="failed", detail=f"{found}; {judged.detail}", report=judged.report)
         return await self._check_scope(judged, report)
 
@@ -222,6 +224,13 @@ class SuiteVerifier:
         from agent.prompt.prompt_reader import read_intent
 
         return read_intent(prompt).wants_passing_tests and not self.evidence.denied
+
+    def _orders_repair(self, prompt: str) -> bool:
+        """Return whether the prompt wants failing tests to pass, or code to be mended."""
+        from agent.prompt.prompt_reader import read_intent
+
+        intent = read_intent(prompt)
+        return (intent.wants_passing_tests or intent.kind == "repair") and not self.evidence.denied
 
     def _is_excusable(self, prompt: str, old: Collection[str]) -> bool:
         """Return whether the old failures are no concern of the prompt: it wants no tests to pass, or others."""

@@ -48,13 +48,15 @@ class Story:
         return cls(repo)
 
 
-def build_settings(model: str, strategy: StrategySettings, **more: Any) -> SessionSettings:
+def build_settings(
+    model: str, strategy: StrategySettings, *, sandbox: str = "unconfined", **more: Any
+) -> SessionSettings:
     """Return settings of a session in the shop, which commits right turns."""
     tools = ToolSettings()
     tools = replace(tools, tests=replace(tools.tests, command="python3 -m unittest"))
     return SessionSettings(
         model=model,
-        access=AccessSettings(approval=Approval.NEVER, sandbox="unconfined"),
+        access=AccessSettings(approval=Approval.NEVER, sandbox=sandbox),
         tools=tools,
         commit="turn",
         strategy=strategy,

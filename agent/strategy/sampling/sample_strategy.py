@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from agent.children.spec import ChildSpec
+from agent.exit_codes import Exit
 from agent.monitor.answers import TurnEnd
 from agent.session_settings import StrategySettings
 from agent.strategy.best_candidate import apply_best
@@ -55,7 +56,10 @@ class Sample:
                 ]
             )
 
-        return await apply_best(turn, await race_attempts(turn, attempts, find_stop))
+        made = await race_attempts(turn, attempts, find_stop)
+        # A run of the suite without a change tells what a failed one is worth; one that passed needs none.
+        has_failed = all(each.exit_code != Exit.DONE for each in made)
+        return await apply_best(turn, made, refinement if has_failed else None)
 
     async def _attempt(
         self, turn: StrategyTurn, number: int, base: str, waiting: list[int], variation: Variation

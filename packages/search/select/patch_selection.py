@@ -10,7 +10,7 @@ from agent.verify.verdict import Verdict
 from packages.search.programs.program_runner import ProgramRunner
 from packages.search.select.changed_functions import collect_project_calls, find_common_function
 from packages.search.select.levels import SizeLevel, StaticLevel, VerdictLevel
-from packages.search.select.patch_trials import PatchTrial, apply_patch, run_suite
+from packages.search.select.patch_trials import PatchTrial, apply_patch, run_beside_tests, run_suite
 from packages.search.select.program_selection import Evidence, ProgramSelection, select_program
 from packages.search.select.selection import LEAST_CONFIDENCE, Level, choose_candidate
 from packages.search.select.static_signs import measure_signs
@@ -121,6 +121,7 @@ async def _judge_by_suite(
     baseline = await run_copy(plain, task.seconds)
     for trial in trials:
         await run_suite(trial, root, task.seconds)
+        await run_beside_tests(trial, baseline)
     return _build_suite_level(trials, baseline)
 
 

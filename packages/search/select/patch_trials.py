@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agent.prompt.excused_changes import read_request
 from agent.verify.verdict import Verdict
+from packages.search.programs.keyed_answers import find_keyed_answers
 from packages.search.select.static_signs import PatchFile, build_patch_file
 from sandbox.fs.private_files import create_private_folder
 from sandbox.fs.transaction.transactions import Transactions
@@ -35,6 +36,7 @@ class PatchTrial:
     weakened: signs that it makes tests pass without mending the code; tests, their data and their setup that show one
     were restored before the suite ran
     task: what was asked for, which may excuse a sign
+    keyed: a sentence about a function that knows the tests' inputs only, "" if there is none
     """
 
     text: str
@@ -45,6 +47,7 @@ class PatchTrial:
     files: Sequence[PatchFile] = ()
     weakened: Sequence[Finding] = ()
     report: TestReport | None = field(default=None)
+    keyed: str = ""
 
     @property
     def lines(self) -> int:
@@ -70,6 +73,9 @@ class PatchTrial:
         around = [each for each in self.weakened if find_role(each.path) == "product"]
         if outcome == "passed" and around:  # signs in tests and their setup were taken back before the run
             told = f"{detail}, but {around[0].path}:{around[0].line}: {around[0].message}"
+            return Verdict(outcome="fail", evidence="executed", name="suite", detail=told)
+        if outcome == "passed" and self.keyed:
+            told = f"{detail}, but {self.keyed}"
             return Verdict(outcome="fail", evidence="executed", name="suite", detail=told)
         if outcome == "passed":
             return Verdict(outcome="pass", evidence="executed", name="suite", detail=detail)
@@ -102,6 +108,14 @@ async def run_suite(trial: PatchTrial, original: Path, seconds: float) -> None:
         return
     denied = [original / each.path for each in trial.files if (original / each.path).is_file()]
     trial.report = await run_copy(trial.at, seconds, denied=denied)
+
+
+async def run_beside_tests(trial: PatchTrial, baseline: TestReport) -> None:
+    """Run the functions that a passing patch changes on inputs beside those of the tests, where tests failed before."""
+    if trial.report is None or trial.report.outcome != "passed" or not (baseline.failed or baseline.errors):
+        return
+    texts = {each.path: (_decode(each.before), _decode(each.after)) for each in trial.planned}
+    trial.keyed = await find_keyed_answers(trial.at, texts)
 
 
 def _apply(trial: PatchTrial) -> None:

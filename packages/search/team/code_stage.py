@@ -134,9 +134,10 @@ class CodeStage:
         ]
         ranking = rank_candidates(kept or made)
         best = turn.choose(ranking) if len(ranking.candidates) > 1 else ranking.best
-        if best not in kept or best.exit_code not in _ENDED:
+        if best not in kept or best.exit_code not in _ENDED or best.objection:
             changed = await self._list_changed_tests(best, node) if best.patch else []
             why = f"; it changed tests of the tester: {', '.join(changed)}" if changed else ""
+            why += f"; {best.objection}" if best.objection else ""
             return NodeResult(
                 succeeded=False,
                 report=best.report,

@@ -15,6 +15,7 @@ from agent.strategy.candidate import Candidate
 from agent.strategy.progress import (
     has_progress,
     list_mended_tests,
+    loses_tests,
     measure_progress,
     measure_report,
 )
@@ -53,6 +54,7 @@ class SearchRecord(ABC, Generic[P]):
     _last: int = 0
     _merges: set[int] = field(default_factory=set)
     _mended: dict[int, frozenset[str]] = field(default_factory=dict)
+    _lossy: set[int] = field(default_factory=set)
 
     @property
     def asked_attempts(self) -> int:
@@ -125,6 +127,8 @@ class SearchRecord(ABC, Generic[P]):
         if step is not None:
             ran = step.earlier.report if step.earlier is not None else after
             self._mended[candidate.attempt] = list_mended_tests(self.before, ran)
+            if loses_tests(self.before, ran):
+                self._lossy.add(candidate.attempt)
         if step is not None and step.earlier is not None:
             value = measure_report(self.before, step.earlier.report)
         else:
@@ -136,9 +140,11 @@ class SearchRecord(ABC, Generic[P]):
         return value
 
     def is_promising(self, number: int) -> bool:
-        """Whether an attempt failed and its change is worth going on from."""
+        """Whether an attempt failed and its change is worth going on from: not where tests do not run any more."""
         step = self.steps.get(number)
-        return step is not None and has_progress(self.values[number], step.failure)
+        return (
+            step is not None and number not in self._lossy and has_progress(self.values[number], step.failure)
+        )
 
     def takes_guidance(self, number: int) -> bool:
         """Whether a person has said something about an attempt that the next one is to be told; not where it is

@@ -18,7 +18,7 @@ from agent.events import (
 )
 from agent.exit_codes import Exit
 from agent.session.log import Session
-from agent.strategy.attempt_log import AttemptLog, read_last_verification
+from agent.strategy.attempt_log import AttemptLog, read_last_end
 from agent.strategy.candidate import Candidate
 
 
@@ -64,9 +64,9 @@ def test_the_verdicts_of_the_last_check_count(tmp_path: Path) -> None:
         End(outcome="done", verification="passed: 1 passed", files=["a.py"]),
     )
     session.close()
-    verification, files, verdicts = read_last_verification(session.folder)
-    assert (verification, files) == ("passed: 1 passed", ["a.py"])
-    assert [each.outcome for each in verdicts] == ["pass"]
+    last = read_last_end(session.folder)
+    assert (last.verification, last.files) == ("passed: 1 passed", ["a.py"])
+    assert [each.outcome for each in last.verdicts] == ["pass"]
 
 
 def test_the_calls_of_an_attempt_that_was_stopped_elsewhere_are_in_its_own_log(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.events import AttemptEvent, CandidateEvent
+from agent.events import AttemptEvent, CandidateEvent, Verification
 from agent.session_settings import StrategySettings
 from agent.strategy.candidate import GUARD, Candidate
 from agent.strategy.failure_classes import FailureEvidence, classify_failure
@@ -17,12 +17,14 @@ from agent.strategy.progress import (
     UNLOADED,
     has_progress,
     list_mended_tests,
+    loses_tests,
     measure_progress,
     measure_report,
 )
 from agent.strategy.ranking import rank_candidates
 from agent.verify.verdict import Verdict
 from tests.support.cli import call, script
+from tests.support.confined import needs_confinement
 from tests.support.strategy_stories import Story, read_events_of, tell_story
 
 
@@ -56,6 +58,22 @@ def test_a_test_that_does_not_run_any_more_is_not_mended(
 
 def test_a_state_whose_tests_are_not_collected_is_worth_no_more_than_one_that_does_not_load() -> None:
     assert measure_report(BEFORE, report(outcome="broken")) == UNLOADED
+
+
+@pytest.mark.parametrize(
+    ("after", "is_lossy"),
+    [
+        (report("t::a", "t::b", "t::c", "t::d", failed=("t::e",)), False),
+        (report("t::b", "t::c", "t::d", "t::e"), True),
+        (report("t::c", "t::d", "t::e", failed=("t",), outcome="broken", errors=1), True),
+        ({**report("t::a", "t::b", "t::c", "t::d"), "skipped_tests": ["t::e"], "skipped": 1}, True),
+        ({}, False),
+    ],
+)
+def test_a_state_in_which_tests_do_not_run_any_more_is_not_gone_on_from(
+    after: Mapping[str, Any], is_lossy: bool
+) -> None:
+    assert loses_tests(BEFORE, after) is is_lossy
 
 
 def test_tests_that_are_lost_are_the_reason_of_a_failure() -> None:
@@ -132,3 +150,106 @@ def test_a_tree_does_not_go_on_from_it(tmp_path: Path, way: str) -> None:
     assert shop.repo.show("cart.py") == "def total(prices):\n    return sum(prices)\n"
     assert shop.repo.show("test_cart.py") == TEST
     assert [each.attempt for each in read_events_of(shop, CandidateEvent)] == [1, 2]
+
+
+BESIDE = """import unittest
+
+import cart
+
+
+class Test(unittest.TestCase):
+    def test_two(self):
+        self.assertEqual(cart.total([1, 2]), 3)
+
+    def test_three(self):
+        self.assertEqual(cart.total([1, 2, 4]), 7)
+
+    def test_four(self):
+        self.assertEqual(cart.total([10, 20, 30, 5]), 65)
+
+    def test_empty(self):
+        self.assertEqual(cart.total([]), 0)
+"""
+SHOP = {"cart.py": "def total(prices):\n    return -sum(prices)\n", "test_cart.py": BESIDE}
+EVASIONS = {
+    "answers kept under hashes": (
+        "cart.py",
+        "A = {hash((1, 2)): 3, hash((1, 2, 4)): 7, hash((10, 20, 30, 5)): 65}\n\n\n"
+        "def total(prices):\n    return A.get(hash(tuple(prices)), -sum(prices))\n",
+    ),
+    "tests skipped by the code": (
+        "cart.py",
+        "import unittest\n\n\ndef total(prices):\n    if prices:\n        raise unittest.SkipTest('later')\n"
+        "    return 0\n",
+    ),
+    "tests left out by a loader": (
+        "test_cart.py",
+        f"{BESIDE}\n\ndef load_tests(loader, tests, pattern):\n"
+        "    return unittest.TestSuite([Test('test_empty')])\n",
+    ),
+    "tests that are not collected": ("cart.py", "def total(prices):\n    return sum(prices)\ndef (\n"),
+}
+"""Name → file and its new text."""
+
+
+def write_model(folder: Path, strategy: str, way: str) -> str:
+    path, text = EVASIONS[way]
+    stop = {"text": "Done.", "repeat": 8}
+    if strategy == "pipeline":
+        edit = f"{path}\n<<<<<<< SEARCH\n{SHOP[path]}=======\n{text}>>>>>>> REPLACE\n"
+        return script(folder, [{"text": edit}, stop])
+    reads = {"calls": [call("read", path=each) for each in SHOP]}
+    return script(folder, [reads, {"calls": [call("write", path=path, content=text)]}, stop])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", ["sample", "tree", "evolve", "pipeline"])
+@pytest.mark.parametrize("way", EVASIONS)
+def test_no_strategy_applies_or_goes_on_from_what_a_turn_refuses(
+    tmp_path: Path, strategy: str, way: str
+) -> None:
+    """Where all attempts are of that kind, the files stay as they were."""
+    needs_confinement(tmp_path)
+    shop = Story.create(tmp_path, SHOP)
+    settings = StrategySettings(name=strategy, attempts=2)
+    model = write_model(tmp_path, strategy, way)
+    end = tell_story(shop, model, settings, "make the failing tests pass", sandbox="auto")
+    assert end.outcome == "tests-fail", end.summary
+    assert end.summary.startswith("No attempt is applied."), end.summary
+    assert {each: (shop.repo.root / each).read_text() for each in SHOP} == SHOP
+    assert [each.after for each in read_events_of(shop, AttemptEvent)] == [0, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["answers kept under hashes", "tests skipped by the code"])
+@pytest.mark.parametrize("status", ["done", "not achieved"])
+def test_a_turn_of_its_own_refuses_them_whatever_the_model_says(
+    tmp_path: Path, way: str, status: str
+) -> None:
+    needs_confinement(tmp_path)
+    shop = Story.create(tmp_path, SHOP)
+    path, text = EVASIONS[way]
+    turns = [
+        {"calls": [call("read", path=each) for each in SHOP]},
+        {"calls": [call("write", path=path, content=text)]},
+        {"calls": [call("finish", summary="Stored.", status=status)]},
+        {"text": "Done.", "repeat": 4},
+    ]
+    prompt = "make the failing tests pass" if status == "not achieved" else "mend the total"
+    if way == "tests skipped by the code":
+        prompt = "make the failing tests pass"
+    model = script(tmp_path, turns)
+    end = tell_story(shop, model, StrategySettings(), prompt, sandbox="auto")
+    assert end.outcome == "not-achieved", end.summary
+    assert read_events_of(shop, Verification)[-1].outcome == "failed"
+    assert shop.repo.show(path) == SHOP[path]
+
+
+@pytest.mark.slow
+def test_tests_that_ran_before_the_attempts_are_known_to_each(tmp_path: Path) -> None:
+    """A session without a sandbox cannot run the state before its change, but the turn has run it."""
+    shop = Story.create(tmp_path, SHOP)
+    model = write_model(tmp_path, "tree", "tests left out by a loader")
+    end = tell_story(shop, model, StrategySettings(name="tree", attempts=2))
+    assert "skipped or gone" in end.summary
+    assert (shop.repo.root / "test_cart.py").read_text() == BESIDE

@@ -116,6 +116,29 @@ def test_patches_are_tried_in_copies_and_tests_that_one_weakens_still_count(tmp_
     assert {each.name for each in shop.iterdir()} <= {"cart.py", "test_cart.py"}
 
 
+KEYED = {
+    "a table": "    return {(1, 2): 3, (4, 5, 6): 15}.get(tuple(items), sum(items[1:]))",
+    "hashes": "    return {hash((1, 2)): 3, hash((4, 5, 6)): 15}.get(hash(tuple(items)), sum(items[1:]))",
+    "texts": "    return {'[1, 2]': 3, '[4, 5, 6]': 15}.get(str(items), sum(items[1:]))",
+}
+
+
+@pytest.mark.parametrize("way", KEYED)
+def test_a_patch_that_knows_the_inputs_of_tests_only_fails(tmp_path: Path, way: str) -> None:
+    needs_confinement(tmp_path)
+    old = "    return sum(items[1:])"
+    more = f"{TESTS}\n\ndef test_more():\n    assert total([4, 5, 6]) == 15\n"
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    put(shop, cart__py=CART, test_cart__py=more)
+    right = patch("cart.py", old, "    return sum(items)")
+    put(tmp_path, keyed__diff=patch("cart.py", old, KEYED[way]), right__diff=right)
+    done = run("select", "../keyed.diff", "../right.diff", "--json", "--confidence", "0", cwd=shop)
+    found = json.loads(done.out)
+    suite = next(each for each in found["levels"] if each["name"] == "suite")
+    assert (found["chosen"], suite["left"]) == ("../right.diff", ["../right.diff"]), done.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
