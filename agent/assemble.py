@@ -240,7 +240,7 @@ def _limit_snapshots(place: SessionEnvironment, session: Session) -> None:
         return
     from agent.session.snapshot_budget import limit_snapshots
 
-    if notice := limit_snapshots(project):
+    if notice := limit_snapshots(project, place.settings.snapshots):
         session.append(Signal(name="snapshots", detail=notice))
     with suppress(OSError):  # a full disk: then it is due again
         marker.touch(0o600)

@@ -182,6 +182,20 @@ class SkillSettings:
     budget: int = 8_000
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotSettings:
+    """How much of a project's snapshots is kept for undo; see agent/session/snapshot_budget.py.
+
+    days: since the last event of a session: whoever wants its files back after that has git
+    megabytes: of all sessions of one project: months of work in an ordinary repository
+    """
+
+    __pydantic_config__ = FORBID_UNKNOWN
+
+    days: int = 90
+    megabytes: int = 2_000
+
+
 LeadWhen = Literal["auto", "always", "never"]
 
 
@@ -247,5 +261,6 @@ class SessionSettings:
     strategy: StrategySettings = field(default_factory=StrategySettings)
     agents: TeamSettings = field(default_factory=TeamSettings)
     skills: SkillSettings = field(default_factory=SkillSettings)
+    snapshots: SnapshotSettings = field(default_factory=SnapshotSettings)
     access: AccessSettings = field(default_factory=AccessSettings)
     tools: ToolSettings = field(default_factory=ToolSettings)

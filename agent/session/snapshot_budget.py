@@ -9,32 +9,31 @@ from contextlib import suppress
 from pathlib import Path
 
 from agent.session.session_pruning import collect_snapshots, is_open
+from agent.session_settings import SnapshotSettings
 from sandbox.errors import UserError
 
-MOST_BYTES = 2_000_000_000
-"""Of one project: months of work in an ordinary repository."""
 
-MOST_DAYS = 90
-"""Since the last event of a session. Whoever wants its files back after that has git."""
-
-
-def limit_snapshots(project: Path, *, most_bytes: int = MOST_BYTES, most_days: float = MOST_DAYS) -> str:
+def limit_snapshots(project: Path, budget: SnapshotSettings) -> str:
     """Delete the snapshots of old sessions, and of the oldest ones while all are too large.
 
-    Return one line for the user, "" if nothing was deleted. Open sessions keep theirs; nothing is deleted while one has
-    the store open.
+    Return one line for the user, "" if nothing was deleted. Open sessions keep theirs, and so does the one that
+    `undo` would take back next; nothing is deleted while a session has the store open.
     """
-    store = project / "snapshots"
+    store, most_bytes = project / "snapshots", budget.megabytes * 1_000_000
     logs = sorted((project / "sessions").glob("*/log.jsonl"), key=_read_time, reverse=True)
-    since = time.time() - most_days * 86_400
+    since = time.time() - budget.days * 86_400
     kept = [log for log in logs if _read_time(log) >= since or is_open(log.parent)]
     before = size = _measure_size(store)
     if len(kept) == len(logs) and size <= most_bytes:
         return ""
-    _prune(store, kept)
+    last = _find_undoable(logs)
+    if last is not None and last not in kept:
+        kept.append(last)  # older than the others
+    if len(kept) < len(logs):
+        _prune(store, kept)
     while (size := _measure_size(store)) > most_bytes and len(kept) > 1:
-        opened = [log for log in kept[len(kept) // 2 :] if is_open(log.parent)]
-        fewer = [*kept[: len(kept) // 2], *opened]
+        needed = [log for log in kept[len(kept) // 2 :] if log == last or is_open(log.parent)]
+        fewer = [*kept[: len(kept) // 2], *needed]
         if len(fewer) == len(kept) or not _prune(store, fewer):
             break
         kept = fewer
@@ -43,8 +42,20 @@ def limit_snapshots(project: Path, *, most_bytes: int = MOST_BYTES, most_days: f
     first = time.strftime("%Y-%m-%d", time.localtime(min(map(_read_time, kept), default=time.time())))
     return (
         f"snapshots took {before / 1e6:,.0f} MB and now take {size / 1e6:,.0f} MB: what sessions did before {first}"
-        f" cannot be undone any more (kept: {most_days:g} days, {most_bytes / 1e6:,.0f} MB)"
+        f" cannot be undone any more (kept: {budget.days} days, {budget.megabytes:,} MB)"
     )
+
+
+def _find_undoable(logs: Sequence[Path]) -> Path | None:
+    """Return the newest log with a change that was not undone; None if there is none. logs: newest first"""
+    from agent.session.log import read_events
+    from agent.session.undo import Timeline
+
+    for log in logs:
+        with suppress(OSError, UserError):  # a log that cannot be read keeps all snapshots anyway
+            if Timeline.from_events(read_events(log.parent)).active_steps:
+                return log
+    return None
 
 
 def _prune(store: Path, logs: Sequence[Path]) -> int:

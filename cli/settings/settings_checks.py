@@ -42,6 +42,8 @@ LEAST = {
     "agents.most": 1,
     "agents.max_steps": 1,
     "skills.budget": 0,
+    "snapshots.days": 1,
+    "snapshots.megabytes": 1,
     "terminal.pause": 0,
 }
 """Smallest sensible value of each number: less would stop every turn, or every command, before it starts."""

@@ -219,7 +219,7 @@ def _find_in_home(root: Path, parts: Sequence[str]) -> str:
 def _find_git_part(root: Path, parts: Sequence[str]) -> str:
     """Return the part of a path by which a plain folder would become a repository's data, or by which git runs
     programs where it is one (`fixture.git`)."""
-    if parts[-1] == BARE:
+    if parts[-1] == BARE and not _is_plain_head(root.joinpath(*parts)):
         return BARE
     for at, name in enumerate(parts):
         folder = root.joinpath(*parts[:at])
@@ -228,6 +228,12 @@ def _find_git_part(root: Path, parts: Sequence[str]) -> str:
         if name in _ACTED_ON and all(os.path.lexists(folder / each) for each in (BARE, "objects", "refs")):
             return name
     return ""
+
+
+def _is_plain_head(path: Path) -> bool:
+    """Return whether a file `HEAD` is there with nothing beside it that makes its folder a repository's data: what it
+    says then names no branch. The parts that are missing are not written while it is there."""
+    return path.is_file() and not any(os.path.lexists(path.parent / each) for each in _PARTS_OF_GIT)
 
 
 _FOLDED_HOME_FOLDERS = frozenset(IN_A_HOME_FOLDERS)
