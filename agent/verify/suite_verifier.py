@@ -147,7 +147,7 @@ class SuiteVerifier:
 
     async def _check_scope(self, judged: Verification, report: Mapping[str, Any]) -> Verification:
         """Return the verification as unverified if no test of a changed package ran, or of one that depends on it."""
-        paths = [path for path in list_modified_files(self.workspace) if "/" in path]
+        paths = list_modified_files(self.workspace)
         if judged.outcome != "passed" or not paths:
             return judged
         from tools.testing.launch import SUITE_NAMES

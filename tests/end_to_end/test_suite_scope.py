@@ -69,6 +69,34 @@ def test_a_package_without_a_run_test_is_unverified(tmp_path: Path) -> None:
     assert repo.git("log", "--format=%s") == "Start\n"
 
 
+LOOSE = {
+    "pytest.ini": "[pytest]\ntestpaths = tests\n",
+    "tests/test_users.py": "def test_users():\n    assert True\n",
+    "bill/calc.py": "def add(a, b):\n    return a + b\n",
+    "bill/checks/test_calc.py": "import bill.calc\n\n\ndef test_add():\n    assert bill.calc.add(1, 2) == 3\n",
+    "web/app.js": "let one = 1;\n",
+    ".gitignore": "__pycache__\n.pytest_cache\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "code"),
+    [
+        ("bill/calc.py", "a + b", "a + b + 1", Exit.NO_TEST_RUNNER),
+        ("web/app.js", "one = 1", "one = 2", Exit.NO_TEST_RUNNER),
+        ("tests/test_users.py", "True", "1 == 1", Exit.DONE),
+    ],
+)
+def test_a_folder_without_a_manifest_is_tested_by_what_reaches_it(
+    tmp_path: Path, path: str, old: str, new: str, code: Exit
+) -> None:
+    repo, ended = edit(tmp_path, LOOSE, path, old, new)
+    assert ended.code == code, ended.err
+    if code == Exit.NO_TEST_RUNNER:
+        assert f"no test of {path.partition('/')[0]} ran" in ended.err
+        assert repo.git("log", "--format=%s") == "Start\n"
+
+
 def test_a_test_of_a_package_that_depends_on_it_is_enough(tmp_path: Path) -> None:
     more = {"packages/one/pyproject.toml": TOML.format("one") + 'dependencies = ["two"]\n'}
     _, ended = edit(tmp_path, {**PYTHON, **more}, "packages/two/two.py", "Y = 1", "Y = 2")

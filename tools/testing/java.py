@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,6 +83,30 @@ def _parse_reports(evidence: FinishedRun) -> Findings:
     if any(text in evidence.text for text in _COMPILE_ERRORS):
         return Findings(counted=False, broken="it does not compile")
     return output_parsers.parse_any(evidence)
+
+
+def find_class_folders(project: Project, folders: Collection[str], names: Collection[str]) -> set[str] | None:
+    """Return the modules that have the source of a test class that ran; None where that cannot be said.
+
+    folders: of all modules; names: of tests, `com.shop.CartTest#total`. A file of another language than Java may have
+    classes of any name.
+    """
+    ran = {name.partition("#")[0].partition("$")[0] for name in names if "#" in name}
+    classes = {folder: dict(_iter_test_classes(project.root / folder)) for folder in folders}
+    unknown = ran.difference(*classes.values())
+    if unknown == ran or (unknown and any(set(known.values()) - {".java"} for known in classes.values())):
+        return None
+    return {folder for folder, known in classes.items() if not ran.isdisjoint(known)}
+
+
+def _iter_test_classes(module: Path) -> Iterator[tuple[str, str]]:
+    """Yield the classes below the source sets of a module but `main`, by their files, with the suffixes of these."""
+    for sources in sorted(module.glob("src/*/*")):
+        if sources.parent.name == "main":
+            continue
+        for path in itertools.islice(sources.rglob("*.*"), MAX_FILES):
+            if path.suffix in (".java", ".kt", ".groovy", ".scala"):
+                yield ".".join(path.relative_to(sources).with_suffix("").parts), path.suffix
 
 
 def _is_unloadable(case: Element, problem: Element) -> bool:

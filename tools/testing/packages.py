@@ -6,24 +6,27 @@ are read, and which folders a run at the root takes in. `None` means that this c
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
-from tools.testing.project_files import Project
+from tools.testing.java import find_class_folders
+from tools.testing.project_files import Project, iterate_folders
 from tools.testing.report import RUNNERS_JOIN
 
-MOST_PACKAGES, MOST_FOLDERS = 500, 20_000
-"""Packages, and folders looked through for them: more are in few repositories, with build systems of their own."""
+MOST_PACKAGES = 500
+"""More are in few repositories, with build systems of their own."""
 
 Covered = Callable[[Project, str, Collection[str]], Collection[str] | None]
 """Returns which of some package folders a command at the root reaches, None if that is not known."""
+
+Locate = Callable[[Project, Collection[str], Collection[str]], Collection[str] | None]
+"""Returns which of some package folders have tests of these names, None if that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +36,8 @@ class Ecosystem:
     manifests: names of the file at the top of a package; marker: pattern of its text below the root
     suffixes: of the code; runners: names of runners for it; name: pattern of a package's name in the manifest
     has_places: names of tests begin with their file or folder; unplaced: runners for it whose names do not
-    covered: see `Covered`
+    covered: see `Covered`; locate: finds the packages of tests whose names are classes
+    declared: folders that a file at the root declares as packages, with a manifest or without
     """
 
     manifests: tuple[str, ...]
@@ -44,6 +48,8 @@ class Ecosystem:
     covered: Covered
     has_places: bool = False
     unplaced: Collection[str] = ()
+    locate: Locate | None = None
+    declared: Callable[[Project], Collection[str] | None] = lambda project: ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +66,13 @@ def find_package(project: Project, path: str) -> tuple[Ecosystem, str] | None:
     for kind in ECOSYSTEMS:
         if path.endswith(kind.suffixes):
             for folder in PurePosixPath(path).parents:
-                if str(folder) != "." and _read_manifest(project, str(folder), kind):
+                if str(folder) != "." and _is_package(project, str(folder), kind):
                     return kind, str(folder)
     return None
+
+
+def _is_package(project: Project, folder: str, kind: Ecosystem) -> bool:
+    return bool(_read_manifest(project, folder, kind)) or folder in (kind.declared(project) or ())
 
 
 def list_package_folders(project: Project, suffix: str) -> list[str]:
@@ -76,12 +86,38 @@ def find_unreached(project: Project, paths: Sequence[str], scope: SuiteScope) ->
     missed: dict[str, None] = {}
     for path in paths:
         found = find_package(project, path)
-        if found is not None and found[1] not in reached and found[1] not in missed:
-            kind, folder = found
+        if found is None:
+            if _is_beside_tests(project, path, scope):
+                missed[str(PurePosixPath(path).parent) if "/" in path else path] = None
+            continue
+        kind, folder = found
+        if folder not in reached and folder not in missed:
             is_reached = _is_reached(project, kind, folder, scope)
             if is_reached is not None:
                 (reached if is_reached else missed)[folder] = None
     return list(reached), list(missed)
+
+
+def _is_beside_tests(project: Project, path: str, scope: SuiteScope) -> bool:
+    """Return whether code of no package has no test that ran: those of its language, or all that reach it, did not."""
+    kinds = [kind for kind in ECOSYSTEMS if path.endswith(kind.suffixes)]
+    ran = set(scope.runner.split(RUNNERS_JOIN))
+    if not kinds or not ran <= _LANGUAGE_RUNNERS:
+        return False
+    if not any(ran & {*kind.runners, *kind.unplaced} for kind in kinds):
+        return True
+    places = set(map(_get_folder, scope.names))
+    if not path.endswith(".py") or None in places or set(project.python_tests) <= places:
+        return False
+    from tools.testing.affected_tests import find_affected_tests
+
+    files = [
+        each.relative_to(project.root).as_posix()
+        for folder in ("", *iterate_folders(project.root))
+        for each in (project.root / folder).glob("*.py")
+    ]
+    reaching = find_affected_tests(project.root, files, [path])
+    return bool(reaching) and places.isdisjoint(reaching or ())
 
 
 def _is_reached(project: Project, kind: Ecosystem, folder: str, scope: SuiteScope) -> bool | None:
@@ -100,8 +136,10 @@ def _is_reached(project: Project, kind: Ecosystem, folder: str, scope: SuiteScop
     places = [_get_folder(name) for name in scope.names] if kind.has_places else []
     known = [place for place in places if place is not None]
     if known and len(known) == len(places):  # every test says where it is
-        inner = {each: [one for one in folders if one.startswith(f"{each}/")] for each in users}
+        inner = {each: [one for one in folders if not each or one.startswith(f"{each}/")] for each in users}
         return any(_is_inside(place, each, inner[each]) for place in known for each in users)
+    if kind.locate is not None and (located := kind.locate(project, [*folders, ""], scope.names)) is not None:
+        return not users.isdisjoint(located)
     covered = kind.covered(project, scope.command, folders)
     return covered is None or bool(users & set(covered))
 
@@ -133,9 +171,7 @@ def _list_named_folders(project: Project, command: str) -> list[str]:
 
 def _is_inside(place: str, folder: str, inner: Sequence[str]) -> bool:
     """Return whether a place is in a package, and in none of those inside it."""
-    if folder == "":
-        return True
-    return _contains(folder, place) and not any(_contains(each, place) for each in inner)
+    return (folder == "" or _contains(folder, place)) and not any(_contains(each, place) for each in inner)
 
 
 def _contains(folder: str, place: str) -> bool:
@@ -152,6 +188,7 @@ def _collect_users(project: Project, kind: Ecosystem, folder: str, folders: Sequ
     """Return a package and those that depend on it, directly or not; "" stands for the root."""
     texts = {each: _read_manifest(project, each, kind) for each in (*folders, "")}
     names = {each: match[1] for each, text in texts.items() if (match := kind.name.search(text))}
+    names |= {each: f":{each.replace('/', ':')}" for each in kind.declared(project) or ()}
     found, waiting = {folder}, [folder]
     while waiting:
         name = names.get(waiting.pop())
@@ -162,33 +199,29 @@ def _collect_users(project: Project, kind: Ecosystem, folder: str, folders: Sequ
     return found
 
 
+_NO_DEPENDENCY = compile_lazily(r"<(?P<tag>modules|dependencyManagement)>.*?</(?P=tag)>", re.DOTALL)
+"""Lists of modules, by which a parent does not depend on them."""
+
+
 def _mentions(text: str, name: str, kind: Ecosystem) -> bool:
     """Return whether a manifest names another package, beside giving itself that name."""
     own = kind.name.search(text)
-    rest = text[: own.start(1)] + text[own.end(1) :] if own else text
+    rest = _NO_DEPENDENCY.sub("", text[: own.start(1)] + text[own.end(1) :] if own else text)
+    if name[0] == ":":
+        accessor = ".".join(
+            re.sub(r"[-_](\w)", lambda found: found[1].upper(), part) for part in name.split(":")
+        )
+        return (
+            re.search(rf"[\"']:?{re.escape(name[1:])}[\"']|\bprojects{re.escape(accessor)}\b", rest)
+            is not None
+        )
     return re.search(rf"(?<![\w/-]){re.escape(name)}(?![\w/-])", rest) is not None
 
 
 def _list_folders(project: Project, kind: Ecosystem) -> list[str]:
-    folders = itertools.islice(_iter_folders(project.root, "", 0), MOST_FOLDERS)
-    return [each for each in folders if _read_manifest(project, each, kind)][:MOST_PACKAGES]
-
-
-_SKIPPED = frozenset(("node_modules", "target", "build", "dist", "vendor", "venv", "__pycache__"))
-_DEEPEST = 4
-
-
-def _iter_folders(root: Path, prefix: str, depth: int) -> Iterator[str]:
-    try:
-        entries = sorted((root / prefix).iterdir())
-    except OSError:  # not readable: it has no packages for us
-        return
-    for entry in entries:
-        if entry.name[0] != "." and entry.name not in _SKIPPED and entry.is_dir() and not entry.is_symlink():
-            folder = f"{prefix}{entry.name}"
-            yield folder
-            if depth < _DEEPEST:
-                yield from _iter_folders(root, f"{folder}/", depth + 1)
+    return [each for each in iterate_folders(project.root) if _is_package(project, each, kind)][
+        :MOST_PACKAGES
+    ]
 
 
 def _read_manifest(project: Project, folder: str, kind: Ecosystem) -> str:
@@ -293,12 +326,18 @@ def _cover_maven(project: Project, command: str, folders: Collection[str]) -> Co
 
 
 def _cover_gradle(project: Project, command: str, folders: Collection[str]) -> Collection[str] | None:
+    found = list_gradle_projects(project)
+    return None if found is None else ["", *found]
+
+
+def list_gradle_projects(project: Project) -> list[str] | None:
+    """Return the folders of the projects that the settings include, None where they may be others."""
     text = project.read_text("settings.gradle") + project.read_text("settings.gradle.kts")
     if not text or "includeBuild" in text or "projectDir" in text:
         return None
     calls = re.findall(r"^\s*include\b([^\n]*(?:,\s*\n[^\n]*)*)", text, re.M)
     names = [name for call in calls for name in re.findall(r"[\"']([^\"']+)[\"']", call)]
-    return ["", *(name.strip(":").replace(":", "/") for name in names)]
+    return [name.strip(":").replace(":", "/") for name in names]
 
 
 def _cover_unknown(project: Project, command: str, folders: Collection[str]) -> Collection[str] | None:
@@ -345,10 +384,11 @@ ECOSYSTEMS = (
     Ecosystem(
         manifests=("pom.xml",), marker=_ANY, suffixes=(".java", ".kt", ".groovy", ".scala"), runners=("maven",),
         name=compile_lazily(r"\A(?:.*?</parent>)?.*?<artifactId>\s*([^<\s]+)", re.DOTALL), covered=_cover_maven,
+        locate=find_class_folders,
     ),
     Ecosystem(
         manifests=("build.gradle", "build.gradle.kts"), marker=_ANY, suffixes=(".java", ".kt", ".groovy", ".scala"),
-        runners=("gradle",), covered=_cover_gradle,
+        runners=("gradle",), covered=_cover_gradle, locate=find_class_folders, declared=list_gradle_projects,
         name=compile_lazily(r"^rootProject\.name\s*=\s*[\"']([^\"']+)", re.M),
     ),
 )  # fmt: skip

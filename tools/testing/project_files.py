@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -28,6 +29,12 @@ _NOT_OURS = frozenset(
     {"node_modules", "venv", "env", "build", "dist", "target", "vendor", "site-packages", "__pycache__"}
 )
 """Folders with third-party tests. Those that begin with a dot are excluded as well."""
+
+
+MOST_FOLDERS, _DEEPEST = 20_000, 4
+"""Folders in which packages are looked for, and how deep they are."""
+
+_NO_PACKAGES = frozenset(("node_modules", "target", "build", "dist", "vendor", "venv", "__pycache__"))
 
 
 class TestsNotRunnable(Exception):
@@ -127,3 +134,22 @@ class Project:
                         folders.append((Path(entry.path), f"{prefix}{entry.name}/", depth + 1))
                 elif _TEST_FILE.match(entry.name) and entry.is_file(follow_symlinks=False):
                     yield f"{prefix}{entry.name}"
+
+
+def iterate_folders(root: Path) -> Iterator[str]:
+    """Yield the first folders below a project's root that may be packages or parts of them, relative to it."""
+    return islice(_iterate_folders(root, "", 0), MOST_FOLDERS)
+
+
+def _iterate_folders(root: Path, prefix: str, depth: int) -> Iterator[str]:
+    try:
+        entries = sorted((root / prefix).iterdir())
+    except OSError:  # not readable: it has no packages for us
+        return
+    for entry in entries:
+        named = entry.name[0] != "." and entry.name not in _NO_PACKAGES
+        if named and entry.is_dir() and not entry.is_symlink():
+            folder = f"{prefix}{entry.name}"
+            yield folder
+            if depth < _DEEPEST:
+                yield from _iterate_folders(root, f"{folder}/", depth + 1)

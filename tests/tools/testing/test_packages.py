@@ -54,6 +54,47 @@ GRADLE = {
     "extra/build.gradle": "\n",
 }
 
+PARENT = "<parent><artifactId>r</artifactId></parent>"
+PLACED = {
+    "pom.xml": "<project><artifactId>r</artifactId><modules><module>core</module><module>app</module>"
+    "<module>tool</module><module>bare</module></modules><dependencyManagement><dependencies><dependency>"
+    "<artifactId>tool</artifactId></dependency></dependencies></dependencyManagement></project>",
+    "core/pom.xml": f"<project>{PARENT}<artifactId>core</artifactId></project>",
+    "app/pom.xml": f"<project>{PARENT}<artifactId>app</artifactId><dependencies><dependency>"
+    "<artifactId>core</artifactId>"
+    "</dependency></dependencies></project>",
+    "app/src/test/java/x/AppTest.java": "",
+    "tool/pom.xml": f"<project>{PARENT}<artifactId>tool</artifactId></project>",
+    "tool/src/test/java/x/ToolTest.java": "",
+    "bare/pom.xml": f"<project>{PARENT}<artifactId>bare</artifactId></project>",
+}
+"""Modules of which some have tests: app depends on core, which has none; bare has none and no user."""
+PROJECTS = {
+    "settings.gradle.kts": 'include("app", "lib")\ninclude(":deep:my-util")\ninclude("tool")\n',
+    "build.gradle.kts": 'subprojects { apply(plugin = "java") }\n',
+    "app/build.gradle.kts": 'dependencies {\n  implementation(project(":lib"))\n  api(projects.deep.myUtil)\n}\n',
+    "app/src/test/java/x/AppTest.java": "",
+    "tool/src/test/java/x/ToolTest.java": "",
+}
+"""Only app has a build file of its own."""
+WORK = {
+    "go.work": "use ./b\nuse ./c\nuse ./d\n",
+    "b/go.mod": "module x.org/b\n",
+    "c/go.mod": "module x.org/c\nrequire x.org/b v0.0.0\n",
+    "d/go.mod": "module x.org/d\n",
+    "go.mod": "module x.org/r\nrequire x.org/d v0.0.0\n",
+}
+LOOSE = {
+    "pytest.ini": "[pytest]\ntestpaths = tests\n",
+    "tests/test_users.py": "from services import users\n",
+    "services/users.py": "",
+    "services/unused.py": "",
+    "services/bill/calc.py": "",
+    "services/bill/tests/test_calc.py": "from services.bill.calc import add\n",
+    "web/app.js": "",
+}
+"""Folders without a manifest of their own."""
+
 
 @pytest.mark.parametrize(
     ("files", "changed", "runner", "command", "names", "missed"),
@@ -125,6 +166,48 @@ GRADLE = {
         (MAVEN, ["core/deep/src/main/java/A.java"], "maven", "mvn test", ["x.ATest#a"], []),
         (MAVEN, ["tool/src/main/java/A.java"], "maven", "mvn test", ["x.ATest#a"], ["tool"]),
         (MAVEN, ["child/src/main/java/A.java"], "maven", "mvn test", ["x.ATest#a"], ["child"]),
+        (PLACED, ["core/src/main/java/x/A.java"], "maven", "mvn test", ["x.AppTest#a"], []),
+        (PLACED, ["tool/src/main/java/x/T.java"], "maven", "mvn test", ["x.AppTest#a"], ["tool"]),
+        (
+            PLACED,
+            ["tool/src/main/java/x/T.java"],
+            "maven",
+            "mvn test",
+            ["x.ToolTest$Inner#a", "x.AppTest#a"],
+            [],
+        ),
+        (
+            PLACED,
+            ["bare/src/main/java/x/B.java"],
+            "maven",
+            "mvn test",
+            ["x.AppTest#a", "x.ToolTest#a"],
+            ["bare"],
+        ),
+        (PROJECTS, ["lib/src/main/java/x/L.java"], "gradle", "gradle test", ["x.AppTest#a"], []),
+        (PROJECTS, ["deep/my-util/src/main/java/x/U.java"], "gradle", "gradle test", ["x.AppTest#a"], []),
+        (PROJECTS, ["tool/src/main/java/x/T.java"], "gradle", "gradle test", ["x.AppTest#a"], ["tool"]),
+        (PROJECTS, ["app/src/main/java/x/P.java"], "gradle", "gradle test", ["x.ToolTest#a"], ["app"]),
+        (WORK, ["b/b.go"], "go", "go test ./b/... ./c/...", ["c::TestC"], []),
+        (WORK, ["b/b.go"], "go", "go test ./b/... ./d/...", ["d::TestD"], ["b"]),
+        (WORK, ["d/d.go"], "go", "go test ./...", ["b::TestB"], ["d"]),
+        (WORK, ["d/d.go"], "go", "go test ./...", [".::TestR", "b::TestB"], []),
+        (LOOSE, ["services/bill/calc.py"], "pytest", "pytest", ["tests/test_users.py::t"], ["services/bill"]),
+        (LOOSE, ["services/bill/calc.py"], "pytest", "pytest", ["services/bill/tests/test_calc.py::t"], []),
+        (LOOSE, ["services/users.py"], "pytest", "pytest", ["tests/test_users.py::t"], []),
+        (LOOSE, ["services/unused.py"], "pytest", "pytest", ["tests/test_users.py::t"], []),
+        (
+            LOOSE,
+            ["services/bill/tests/test_calc.py"],
+            "pytest",
+            "pytest",
+            ["tests/test_users.py::t"],
+            ["services/bill/tests"],
+        ),
+        (LOOSE, ["web/app.js", "web/app.css"], "pytest", "pytest", ["tests/test_users.py::t"], ["web"]),
+        (LOOSE, ["release.js"], "pytest", "pytest", ["tests/test_users.py::t"], ["release.js"]),
+        (LOOSE, ["web/app.js"], "pytest + node", "pytest; npm test", ["tests/test_users.py::t", "adds"], []),
+        (LOOSE, ["web/app.js"], "make test", "make test", [], []),
         (GRADLE, ["libs/core/src/A.kt"], "gradle", "gradle test", ["x.ATest#a"], []),
         (GRADLE, ["extra/src/A.kt"], "gradle", "gradle test", ["x.ATest#a"], ["extra"]),
     ],
