@@ -48,6 +48,7 @@ SKILLS = CHECKOUT / "docs/skills.md"
 OFFLINE = CHECKOUT / "docs/offline.md"
 MCP = CHECKOUT / "docs/mcp.md"
 CONTEXT = CHECKOUT / "docs/context.md"
+TESTS = CHECKOUT / "docs/tests.md"
 
 PAGES = (
     README,
@@ -68,6 +69,7 @@ PAGES = (
     SKILLS,
     OFFLINE,
     MCP,
+    TESTS,
 )
 
 CONSTRAINTS = r"grep -v -- --hash requirements.lock | sed 's/ \\$//' > constraints.txt"
@@ -84,6 +86,7 @@ ENDS = {
     "config": {0},
     "schema": {0},
     "doctor": {0},
+    "tests": {0},
     "sessions": {0},
     "resume": {2},
     "hook": {0},

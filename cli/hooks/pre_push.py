@@ -95,40 +95,11 @@ def _test_commit(git: Git, commit: str, known: str, fix: str) -> int:
 
 def _run_tests(root: Path, tests: Sequence[str]) -> TestReport:
     """Run tests in the sandbox, as a session would."""
-    from dataclasses import replace
-
-    from agent.app_dirs import Home
-    from cli.settings.layers import load_settings
-    from sandbox.backends.selection import choose_sandbox
-    from sandbox.fs.workspace_tree import Tree
-    from sandbox.view.visible_paths import resolve_visible_paths
-    from tools.core.artifacts import Artifacts
-    from tools.core.tool_folders import ToolFolders
-    from tools.core.workspace import Workspace
+    from cli.commands.setup.test_workspace import open_test_workspace
     from tools.testing import run
 
-    home = Home.from_environment()
-    settings = load_settings(home, root, {}).session
-    limited = replace(settings.tools.tests, timeout=min(settings.tools.tests.timeout, TIMEOUT))
     with tempfile.TemporaryDirectory(prefix="patchwright-push-") as scratch:
-        own = Path(scratch)
-        at = Workspace(
-            root=root,
-            files=Tree(root),
-            sandbox=choose_sandbox(
-                root,
-                settings.access.sandbox,
-                cache=home.cache,
-                spill=own,
-                hidden=(home.data, home.config),
-                visible=resolve_visible_paths(settings.access.visible_paths),
-            ),
-            artifacts=Artifacts(own / "artifacts"),
-            journal=own / "journal",
-            settings=replace(settings.tools, tests=limited),
-            folders=ToolFolders(cache=own),
-        )
-        return run_loop(run(at, tests))
+        return run_loop(run(open_test_workspace(root, Path(scratch), timeout=TIMEOUT), tests))
 
 
 def _attempt_repair(git: Git, place: Worktree, model: str) -> None:

@@ -169,7 +169,7 @@ ALLOWED = {
     "tools/testing/launch.py": OWN,
     "agent/extension/hooks/hook_response.py": "through Tree.read_text: the tools' place",
     "tools/testing/build_trees.py": "through Project.read_text: by the tools' place, bounded",
-    "cli/commands/setup/doctor_tests.py": "through Project.read_text: by the tools' place, bounded",
+    "tools/testing/obstacles.py": "through Project.read_text: by the tools' place, bounded",
     "tools/testing/go_cargo.py": "through Project.read_text: by the tools' place, bounded",
     "agent/verify/uncommitted_setup.py": OWN,
     "packages/offline/infill/filled_search.py": "through the engine's reader: by the tools' place",

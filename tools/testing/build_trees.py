@@ -13,7 +13,7 @@ from sandbox.lazy_pattern import compile_lazily
 from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
 from tools.testing import output_parsers
-from tools.testing.launch import FinishedRun, Launch
+from tools.testing.launch import LISTING, FinishedRun, Launch
 from tools.testing.project_files import Project
 from tools.testing.report import Findings
 from tools.testing.summary_formats import CUT_SHORT
@@ -36,13 +36,15 @@ async def launch_ctest(at: Workspace, project: Project, targets: Sequence[str], 
     cache = at.folders.cache / "cmake" / project.key
     create_private_folder(cache)
     chosen = ("-R", f"^({'|'.join(map(re.escape, targets))})$") if targets else ()
+    listing = ("-N",) if at.facts.get(LISTING) else ()
     return Launch(
         runner="ctest",
-        argv=("bash", "-c", _format_steps("build" if own else str(cache), chosen)),
+        argv=("bash", "-c", _format_steps("build" if own else str(cache), (*listing, *chosen))),
         command=_format_steps("build", chosen),
-        parse=output_parsers.parse_any,
+        parse=_parse_ctest_listing if listing else output_parsers.parse_any,
         env={**shell_environment(), "CLICOLOR": "0"},
         writable=(cache,),
+        can_list=True,
     )
 
 
@@ -50,6 +52,12 @@ def _format_steps(folder: str, chosen: Sequence[str]) -> str:
     at = shlex.quote(folder)
     test = shlex.join(("ctest", "--test-dir", folder, "--output-on-failure", *chosen))
     return f"cmake -S . -B {at} && cmake --build {at} && {test}"
+
+
+def _parse_ctest_listing(evidence: FinishedRun) -> Findings:
+    """Return the listed tests as passed."""
+    names = re.findall(r"^  Test +#\d+: (.+)$", "\n".join(evidence.stream_lines()), re.M)
+    return Findings(passed=len(names), passed_tests=tuple(names))
 
 
 _COUNT_EXAMPLES = """\

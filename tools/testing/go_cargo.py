@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from tools.core.text import format_count, join_names
 from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
 from tools.testing import output_parsers
-from tools.testing.launch import FinishedRun, Launch
+from tools.testing.launch import KNOWN_TESTS, LISTING, FinishedRun, Launch
 from tools.testing.packages import has_unlisted_members, list_go_modules
 from tools.testing.project_files import Project
 from tools.testing.report import (
@@ -39,7 +39,7 @@ async def launch_go(at: Workspace, project: Project, targets: Sequence[str], rep
     create_private_folder(cache)
     packages, tests = split_go_targets(targets)
     every = [f"./{folder}/...".replace("./.", ".") for folder in list_go_modules(project)] or ["./..."]
-    arguments = (*(("-run", f"^({'|'.join(tests)})$") if tests else ()), *(packages or every))
+    arguments = (*(("-run", format_go_pattern(tests)) if tests else ()), *(packages or every))
     offline = {} if at.mode is Mode.FULL else {"GOPROXY": "off", "GOTOOLCHAIN": "local"}
     modules = {_read_module(project, folder): folder for folder in (".", *list_go_modules(project))}
     return Launch(
@@ -61,11 +61,21 @@ def split_go_targets(targets: Sequence[str]) -> tuple[tuple[str, ...], tuple[str
         if not name and re.match(r"(Test|Example|Fuzz|Benchmark)\w*(/|$)", place):
             place, name = "", place
         if name:
-            tests[name.split("/")[0]] = None
+            tests[name] = None
         if place:
             folder = str(Path(place).parent) if place.endswith(".go") else place
             packages["." if folder == "." else f"./{folder.removeprefix('./')}"] = None
     return tuple(packages), tuple(tests)
+
+
+def format_go_pattern(tests: Sequence[str]) -> str:
+    """Return the value of -run for tests and subtests, whose names are matched level by level."""
+    levels = [
+        [re.sub(r"[\\.+*?()|\[\]{}^$]", r"\\\g<0>", part) for part in test.split("/")] for test in tests
+    ]
+    if all(len(parts) == 1 for parts in levels):
+        return f"^({'|'.join(parts[0] for parts in levels)})$"
+    return "|".join("/".join(f"^{part}$" for part in parts) for parts in levels)
 
 
 def _read_module(project: Project, folder: str) -> str:
@@ -105,8 +115,14 @@ def _build_go_findings(
     evidence: FinishedRun,
     modules: Mapping[str, str],
 ) -> Findings:
-    parents = {(package, test.rpartition("/")[0]) for package, test in verdicts if "/" in test}
-    leaves = {key: verdict for key, verdict in verdicts.items() if key[1] and key not in parents}
+    parents = {each for key in verdicts for each in _list_parents(key)}
+    failing = {key for key, verdict in verdicts.items() if verdict == "failed"}
+    by_subtests = {each for key in failing for each in _list_parents(key)}
+    leaves = {  # a test with subtests counts where it fails by itself
+        key: verdict
+        for key, verdict in verdicts.items()
+        if key[1] and (key not in parents or key in failing - by_subtests)
+    }
     failures: list[TestFailure] = []
     for (package, test), verdict in leaves.items():
         if verdict == "failed":
@@ -129,7 +145,26 @@ def _build_go_findings(
         if unbuilt
         else ""
     )
-    return tally_findings(kinds, failures, problem, names)
+    idle = sorted(
+        package
+        for (package, test), verdict in verdicts.items()
+        if not test and verdict == "passed" and not any(key[0] == package and key[1] for key in verdicts)
+        if not _GO_IDLE.search("".join(output.get((package, ""), ())))
+    )
+    lost = f"{output_parsers.CUT_SHORT}: {join_names(idle, 5)}" if idle else ""
+    return replace(tally_findings(kinds, failures, problem, names), lost=lost)
+
+
+_GO_IDLE = compile_lazily(r"\[no test files\]|\[no tests to run\]|no tests to run|\(cached\)")
+"""What go says of a package in which no test was to run; without it, a TestMain has ended the process before any."""
+
+
+def _list_parents(key: tuple[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the tests that a subtest may be in: its own name can have slashes."""
+    package, test = key
+    while "/" in test:
+        test = test.rpartition("/")[0]
+        yield package, test
 
 
 def _find_go_folder(package: str, modules: Mapping[str, str]) -> str:
@@ -176,15 +211,20 @@ async def launch_cargo(at: Workspace, project: Project, targets: Sequence[str], 
         create_private_folder(built)
         env["CARGO_TARGET_DIR"] = str(built)
         writable = (built,)
-    names = ("--", *targets) if targets else ()
+    # the whole name of a test, which others may begin with
+    is_whole = set(targets) <= at.facts.get(KNOWN_TESTS, frozenset())
+    exact = ("--exact",) if is_whole and " " not in "".join(targets) else ()  # rustdoc splits names at blanks
+    listing = ("--list",) if at.facts.get(LISTING) else ()
+    names = ("--", *listing, *exact, *targets) if targets or listing else ()
     every = ("--workspace",) if has_unlisted_members(project) else ()
     return Launch(
         runner="cargo",
         argv=("cargo", "test", "--no-fail-fast", *every, *names),
         command=project.format_command(("cargo", "test", *every, *names)),
-        parse=parse_cargo,
+        parse=_parse_cargo_listing if listing else parse_cargo,
         env=env,
         writable=writable,
+        can_list=True,
     )
 
 
@@ -213,6 +253,12 @@ def parse_cargo(evidence: FinishedRun) -> Findings:
     names = [line["name"] for line in lines]
     found = tally_findings((kinds[line["verdict"]] for line in lines), failures, names=names)
     return replace(found, lost=output_parsers.find_loss(evidence, "cargo"))
+
+
+def _parse_cargo_listing(evidence: FinishedRun) -> Findings:
+    """Return the listed tests as passed; without a list, as where nothing compiles, the run is parsed."""
+    names = re.findall(r"^(\S.*): test$", "\n".join(evidence.stream_lines()), re.M)
+    return Findings(passed=len(names), passed_tests=tuple(names)) if names else parse_cargo(evidence)
 
 
 def _build_cargo_failure(name: str, body: str) -> TestFailure:

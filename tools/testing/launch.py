@@ -25,6 +25,9 @@ LISTING = "tests are listed"
 SUITE_NAMES = "names of the suite"
 """Fact of a workspace: names of the tests that passed, and of those that were skipped, in the last whole run."""
 
+KNOWN_TESTS = "names of known tests"
+"""Fact of a workspace: a frozenset of the names of all tests in the last runs, by which a target is a whole name."""
+
 LONGEST_LINE = 1 << 20
 """Bytes of a line that is parsed as one: an output without line ends would be one of megabytes."""
 
@@ -73,6 +76,8 @@ class Launch:
     reports: folder configured for the runner's report, if it is not that of the whole run
     is_trusted: the user named the command, so that its exit status is enough where no number is reported
     folder: of the package from which it runs, relative to the workspace; "" for the root
+    evidence: the file, setting or script by which the runner was chosen
+    can_list: with the fact LISTING, tests are collected and not run
     """
 
     runner: str
@@ -85,6 +90,8 @@ class Launch:
     writable: tuple[Path, ...] = ()
     reports: Path | None = None
     folder: str = ""
+    evidence: str = ""
+    can_list: bool = False
 
 
 def read_report(path: Path) -> bytes:

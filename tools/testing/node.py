@@ -5,23 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from sandbox.fs.private_files import create_private_folder
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
-from tools.core.text import strip_terminal_codes
 from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
-from tools.testing import junit, output_parsers
+from tools.testing import node_reports, output_parsers
 from tools.testing.launch import FinishedRun, Launch
 from tools.testing.project_files import Project
-from tools.testing.report import MAX_FAILURES, Findings, TestFailure, describe_unloadable, make_failure
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
+from tools.testing.report import Findings
+from tools.testing.selection import SELECTIONS, split_recipe
 
 MANAGERS = {
     "pnpm-lock.yaml": ("pnpm", "test"),
@@ -41,7 +36,7 @@ class Framework:
 
     starts: beginning of the command in the script
     arguments, options: reporter options, appended to the script or put into NODE_OPTIONS;
-      {report} is replaced by the file
+      {report} is replaced by the file, {reporter} by node's reporter
     """
 
     name: str
@@ -144,7 +139,7 @@ async def launch_deno(at: Workspace, project: Project, targets: Sequence[str], r
 def _make_launch(
     runner: str, argv: Sequence[str], project: Project, targets: Sequence[str], env: Mapping[str, str]
 ) -> Launch:
-    words = (*argv, *targets)
+    words = (*argv, *SELECTIONS[runner].format_arguments(targets))
     return Launch(
         runner=runner,
         argv=words,
@@ -169,22 +164,49 @@ async def launch_node(at: Workspace, project: Project, targets: Sequence[str], r
     framework = known[0].framework if len(known) == 1 and known[0] is commands[-1] else None
     report = str(reports / "report")
     ours = tuple(each.format(report=report) for each in framework.arguments) if framework else ()
+    selection = SELECTIONS.get(framework.name) if framework else None
+    chosen = selection.format_arguments(targets) if selection else tuple(targets)
     inner = commands[-1].separators if commands else 0
     separator = ("--",) * ((manager[0] == "npm") + inner) if ours or targets else ()
+    shown = (*manager, *(separator if targets else ()), *chosen)
+    started = (*manager, *separator, *ours, *chosen)
+    if (
+        framework and framework.name == "node" and chosen
+    ):  # its options precede the files, which end the script
+        shown = started = _insert_options(commands[-1].text, chosen) or shown
     cache = at.folders.cache / "npm"
     create_private_folder(cache)
     env = {**shell_environment(), "CI": "true", "npm_config_cache": str(cache)}  # CI: no watch mode
     if framework and framework.options:
-        env["NODE_OPTIONS"] = framework.options.format(report=report)
+        reporter = reports / "reporter.mjs"
+        reporter.write_text(node_reports.NODE_REPORTER)
+        env["NODE_OPTIONS"] = framework.options.format(report=report, reporter=reporter)
     return Launch(
         runner=framework.name if framework else manager[0],
-        argv=(*manager, *separator, *ours, *targets),
-        command=project.format_command((*manager, *(separator if targets else ()), *targets)),
+        argv=started,
+        command=project.format_command(shown),
         parse=framework.parse if framework else output_parsers.parse_any,
         has_count=framework is not None,
         env=env,
         writable=(cache,),
     )
+
+
+_VALUED_OPTIONS = frozenset(
+    {"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions"}
+)
+"""Options of node whose value is the next word."""
+
+
+def _insert_options(script: str, chosen: Sequence[str]) -> tuple[str, ...]:
+    """Return a script's call of node with other files and names, () if only a shell could run the script."""
+    words = re.split(r"\s+", script.strip())
+    options = [
+        word
+        for before, word in zip(("", *words), words, strict=False)
+        if word.startswith("-") or before in _VALUED_OPTIONS
+    ]
+    return (words[0], *options, *chosen) if split_recipe(" ".join((words[0], *options))) else ()
 
 
 def find_manager(project: Project) -> tuple[str, ...]:
@@ -223,131 +245,23 @@ def _strip_prefix(command: str) -> str:
     return re.sub(r"^(?:(?:npx|cross-env|\w+=\S+|dotenv|--)\s+)*", "", command.strip())
 
 
-def _parse_jest(evidence: FinishedRun) -> Findings:
-    """Parse the JSON report of jest, which vitest writes as well."""
-    report = _parse_json(evidence.read_report_file("report"))
-    if "numTotalTests" not in report:
-        return output_parsers.parse_any(evidence)
-    failures: list[TestFailure] = []
-    unloadable: list[str] = []
-    passed: list[str] = []
-    skipped: list[str] = []
-    for suite in report.get("testResults", []):
-        file = junit.make_project_relative(str(suite.get("name", "")), evidence.root)
-        cases = suite.get("assertionResults", [])
-        if suite.get("status") == "failed" and not cases:
-            unloadable.append(file)
-            failures.append(
-                make_failure(file, file=file, message=strip_terminal_codes(str(suite.get("message", ""))))
-            )
-        for case in cases:
-            if case.get("status") != "failed":
-                names = passed if case.get("status") == "passed" else skipped
-                names.append(_name_jest_case(case, file))
-        failures += [
-            _build_jest_failure(case, file, evidence) for case in cases if case.get("status") == "failed"
-        ]
-    return Findings(
-        passed=int(report.get("numPassedTests", 0)),
-        failed=int(report.get("numFailedTests", 0)),
-        errors=len(unloadable),
-        skipped=int(report.get("numPendingTests", 0)) + int(report.get("numTodoTests", 0)),
-        failures=tuple(failures[:MAX_FAILURES]),
-        passed_tests=tuple(passed),
-        skipped_tests=tuple(skipped),
-        broken=describe_unloadable(unloadable),
-    )
-
-
-def _name_jest_case(case: Mapping[str, Any], file: str) -> str:
-    return f"{file} › {case.get('fullName') or case.get('title', '')}"
-
-
-def _build_jest_failure(case: Mapping[str, Any], file: str, evidence: FinishedRun) -> TestFailure:
-    text = strip_terminal_codes("\n".join(str(each) for each in case.get("failureMessages", [])))
-    message, _, _ = text.partition("\n    at ")
-    place = junit.find_innermost_place(text, evidence.root)
-    return make_failure(
-        _name_jest_case(case, file),
-        file=place[0] or file,
-        line=place[1],
-        message=message,
-        detail=junit.keep_project_frames(text, evidence.root),
-    )
-
-
-def _parse_mocha(evidence: FinishedRun) -> Findings:
-    report = _parse_json(evidence.read_report_file("report"))
-    stats = report.get("stats")
-    if not isinstance(stats, dict):
-        return output_parsers.parse_any(evidence)
-    failures = []
-    for case in report.get("failures", [])[:MAX_FAILURES]:
-        stack = str(case.get("err", {}).get("stack", ""))
-        file, line = junit.find_innermost_place(stack, evidence.root)
-        failures.append(
-            make_failure(
-                str(case.get("fullTitle", "")),
-                file=file or junit.make_project_relative(str(case.get("file", "")), evidence.root),
-                line=line,
-                message=str(case.get("err", {}).get("message", "")),
-                detail=junit.keep_project_frames(stack, evidence.root),
-            )
-        )
-    return Findings(
-        passed=int(stats.get("passes", 0)),
-        failed=int(stats.get("failures", 0)),
-        skipped=int(stats.get("pending", 0)),
-        failures=tuple(failures),
-    )
-
-
-def _parse_node(evidence: FinishedRun) -> Findings:
-    found = junit.parse_junit(
-        evidence.read_report_file("report"),
-        evidence.root,
-        partial(_format_node_id, evidence.root),
-        broken=_is_file_failure,
-    )
-    if not found.counted:
-        return output_parsers.parse_any(evidence)
-    return output_parsers.leave_out_node_files(found, evidence.root)
-
-
-def _format_node_id(root: Path, case: Element) -> str:
-    return junit.make_project_relative(junit.format_plain_id(case), root) or junit.format_plain_id(case)
-
-
-def _is_file_failure(case: Element, problem: Element) -> bool:
-    """Return whether a file could not be loaded: node reports it as a test with the file's name."""
-    return bool(re.search(r"\.[cm]?[jt]s$", case.get("name", "")))
-
-
-def _parse_json(content: bytes) -> Mapping[str, Any]:
-    try:
-        value = json.loads(content or b"{}")
-    except ValueError:  # the run was killed while writing: the output is parsed instead
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
 FRAMEWORKS = (
     Framework(
         name="jest",
         starts="jest|react-scripts test",
-        parse=_parse_jest,
+        parse=node_reports.parse_jest,
         arguments=("--json", "--outputFile={report}"),
     ),
     Framework(
         name="vitest",
         starts="vitest",
-        parse=_parse_jest,
-        arguments=("--run", "--reporter=json", "--outputFile={report}"),
+        parse=node_reports.parse_jest,
+        arguments=("--run", "--reporter=default", "--reporter=json", "--outputFile={report}"),
     ),
     Framework(
         name="mocha",
         starts="mocha",
-        parse=_parse_mocha,
+        parse=node_reports.parse_mocha,
         arguments=("--reporter", "json", "--reporter-option", "output={report}"),
     ),
     *(
@@ -359,13 +273,17 @@ FRAMEWORKS = (
             ("bun", "bun test"),
             ("deno", "deno test"),
             ("playwright", "playwright test"),
+            ("jasmine", "jasmine"),
+            ("qunit", "qunit"),
+            ("cucumber-js", "cucumber-js"),
+            ("lab", "lab"),
         )
     ),
     Framework(  # its options must precede the files, which end the script
         name="node",
         starts="node (?:.* )?--test",
-        parse=_parse_node,
-        options='--test-reporter=junit --test-reporter-destination="{report}" '
+        parse=node_reports.parse_node,
+        options='--test-reporter="{reporter}" --test-reporter-destination="{report}" '
         "--test-reporter=spec --test-reporter-destination=stdout",
     ),
 )

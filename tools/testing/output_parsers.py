@@ -47,7 +47,10 @@ def parse_unittest(evidence: FinishedRun) -> Findings:
             counts[word.strip()] = counts.get(word.strip(), 0) + int(number)
     failures = _parse_unittest_failures(text, evidence)
     failed = counts.get("failures", 0) + counts.get("unexpected successes", 0)
-    errors, skipped = counts.get("errors", 0), counts.get("skipped", 0)
+    errors, skipped = (
+        counts.get("errors", 0),
+        counts.get("skipped", 0) + counts.get("skips", 0),
+    )  # skips: of green
     xfailed = counts.get("expected failures", 0)
     broken = [each.id for each, unloadable in failures if unloadable]
     names = [each.id.partition(" ")[0] for each, _ in failures]

@@ -61,11 +61,11 @@ class Interpreter:
 
 
 def detect_pytest(project: Project) -> str:
-    """Return the file that shows that this is a pytest project, "" if none does."""
+    """Return the file that shows that this is a pytest project, "" if none does; Django has tests of its own way."""
     for name, text in PYTEST_CONFIG.items():
         if project.contains_text(name, text):
             return name
-    return next(iter(project.python_tests), "")
+    return "" if detect_django(project) else next(iter(project.python_tests), "")
 
 
 def detect_unittest(project: Project) -> str:
@@ -110,6 +110,7 @@ def build_pytest_launch(
         parse=_parse_pytest_listing if listing else _parse_pytest,
         env=_build_environment(at, project, python),
         writable=(cache,),
+        can_list=True,
     )
 
 

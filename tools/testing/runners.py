@@ -17,6 +17,7 @@ from tools.testing import build_trees, go_cargo, java, node, output_parsers, pyt
 from tools.testing.launch import Launch
 from tools.testing.package_suites import list_package_suites, split_targets
 from tools.testing.project_files import Project, TestsNotRunnable
+from tools.testing.selection import SELECTIONS, find_program, split_recipe
 
 Launcher = Callable[[Workspace, Project, Sequence[str], Path], Awaitable[Launch]]
 
@@ -80,7 +81,8 @@ def list_suites(project: Project) -> list[list[Runner]]:
     for runner in fitting:
         suites.setdefault(_GROUPS.get(runner.name, runner.name), []).append(runner)
     by_name_only = "python" in suites and not _has_python_project(project)
-    if by_name_only and len(suites) > 1 and _has_stray_tests(project):
+    by_name_of_other = _OTHER_PYTHON.search(_read_commands(project, "whole")) if "whole" in suites else None
+    if by_name_only and len(suites) > 1 and (by_name_of_other or _has_stray_tests(project)):
         del suites["python"]
     if "node" in suites and len(suites) > 1 and not node.declares_tests(project):
         del suites["node"]  # a lock file or a configuration alone shows no tests
@@ -122,10 +124,13 @@ def _read_commands(project: Project, suite: str) -> str:
     if suite == "node":
         commands = node.list_script_commands(project)
         return "" if any(each.framework for each in commands) else "\n".join(each.text for each in commands)
-    if suite != "whole":
-        return ""
+    return _read_rules(project, "(?:test|check)") if suite == "whole" else ""
+
+
+def _read_rules(project: Project, target: str) -> str:
+    """Return the rules for a target, a pattern, with their commands."""
     texts = (project.read_text(name) for name in _MAKEFILES)
-    rules = (re.findall(r"^(?:test|check)\s*:(?!=)[^\n]*(?:\n\t[^\n]*)*", text, re.M) for text in texts)
+    rules = (re.findall(rf"^{target}\s*:(?!=)[^\n]*(?:\n\t[^\n]*)*", text, re.M) for text in texts)
     return "\n".join(rule for found in rules for rule in found)
 
 
@@ -180,7 +185,8 @@ async def _launch_first(
     problems: list[str] = []
     for runner in runners:
         try:
-            return replace(await runner.launch(at, project, targets, reports), reports=reports)
+            launch = await runner.launch(at, project, targets, reports)
+            return replace(launch, reports=reports, evidence=runner.found(project))
         except TestsNotRunnable as problem:
             problems.append(str(problem))
     raise TestsNotRunnable("; ".join(problems))
@@ -199,7 +205,8 @@ async def _launch_named_command(
         unknown = python.Interpreter(
             path=words[0], has_pytest=True, has_coverage=False, has_missing_packages=False
         )
-        return python.build_pytest_launch(at, project, unknown, words, targets, reports)
+        launch = python.build_pytest_launch(at, project, unknown, words, targets, reports)
+        return replace(launch, evidence="tests.command")
     whole = " ".join([command, *(shlex.quote(target) for target in targets)])
     return Launch(
         runner="tests.command",
@@ -207,6 +214,7 @@ async def _launch_named_command(
         command=whole,
         parse=output_parsers.parse_any,
         has_count=False,
+        evidence="tests.command",
         is_trusted=True,
         env=shell_environment(),
     )
@@ -225,12 +233,18 @@ def _is_pytest_command(words: Sequence[str]) -> bool:
 
 
 def _make_command_runner(name: str, found: Callable[[Project], str], *argv: str) -> Runner:
-    """Create a runner for a command whose output is parsed; it takes targets after `--`, if any."""
+    """Create a runner for a command whose output is parsed; it takes targets after `--`, if any.
+
+    A rule of a Makefile takes none: if it does nothing but start one runner, that is started with them instead.
+    """
 
     async def launch(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
-        if targets and argv[0] == "make":
-            raise TestsNotRunnable(f"{name} runs all tests, not single ones: call run_tests without targets")
         words = (*argv, *(("--", *targets) if targets else ()))
+        if targets and argv[0] == "make":
+            words = _select_in_recipe(project, argv[1], targets)
+            if not words:
+                why = f"{name} runs all tests, not single ones: call run_tests without targets"
+                raise TestsNotRunnable(why)
         return Launch(
             runner=name,
             argv=words,
@@ -241,6 +255,23 @@ def _make_command_runner(name: str, found: Callable[[Project], str], *argv: str)
         )
 
     return Runner(name=name, found=found, launch=launch)
+
+
+def _select_in_recipe(project: Project, rule: str, targets: Sequence[str]) -> tuple[str, ...]:
+    """Return the only command of a rule with targets in place of its own, () if it starts no known runner."""
+    lines = [line.strip() for line in _read_rules(project, rule).split("\n")[1:]]
+    words = split_recipe(re.sub(r"^[@-]+\s*", "", lines[0])) if len(lines) == 1 else ()
+    program = find_program(words)
+    if not program:
+        return ()
+    chosen = SELECTIONS[program].format_arguments(targets)
+    has_files = any((project.root / word).exists() for word in chosen)
+    kept = (
+        word
+        for word in words[1:]
+        if word.startswith("-") or not has_files or not (project.root / word).exists()
+    )
+    return (words[0], *kept, *chosen)
 
 
 def _detect_file(name: str, text: str = "") -> Callable[[Project], str]:
@@ -282,6 +313,11 @@ _GROUPS: Mapping[str, str] = {
     **dict.fromkeys(("package.json", "bun", "deno"), "node"),
 }
 """Suite that a runner is for: runners of one suite are alternatives."""
+
+_OTHER_PYTHON = compile_lazily(
+    r"\b(?:nose2|trial|zope-testrunner|green|stestr|ward|mamba|avocado|behave|robot|lit)\b"
+)
+"""Runners of Python tests that only a rule of a Makefile starts: files that are named like tests are theirs."""
 
 _STARTERS = {
     "python": compile_lazily(

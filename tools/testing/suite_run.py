@@ -18,7 +18,7 @@ from tools.core.text import join_names
 from tools.core.workspace import Workspace
 from tools.shell.command_output import make_progress_callback, shape_output
 from tools.testing import output_parsers
-from tools.testing.launch import COPY, LISTING, SUITE_NAMES, FinishedRun, Launch
+from tools.testing.launch import COPY, KNOWN_TESTS, LISTING, SUITE_NAMES, FinishedRun, Launch
 from tools.testing.package_suites import place_report
 from tools.testing.project_files import Project, TestsNotRunnable
 from tools.testing.report import Findings, Outcome, TestReport, join_reports, limit_failures, limit_names
@@ -65,6 +65,24 @@ async def run_copy(
         await asyncio.to_thread(_remove_folder, reports)
 
 
+async def list_tests(at: Workspace) -> dict[str, list[str]]:
+    """Return the names of the tests by runner, of the runners that collect them without running them."""
+    reports = await asyncio.to_thread(_create_report_folder, at)
+    listed = replace(at, facts={**at.facts, LISTING: True})
+    found: dict[str, list[str]] = {}
+    try:
+        launches, _ = await choose_launches(listed, (), reports)
+        for launch in launches:
+            if launch.can_list:
+                report = await _run_launch(listed, launch, launch.reports or reports, (), ())
+                found[launch.runner] = [*found.get(launch.runner, ()), *report.passed_tests]
+    except TestsNotRunnable:
+        return {}
+    finally:
+        await asyncio.to_thread(_remove_folder, reports)
+    return found
+
+
 def _names_our_report(line: str) -> bool:
     """Return whether a runner says where it wrote the report that we asked for (pytest: `generated xml file`)."""
     return "generated xml file:" in line
@@ -94,6 +112,8 @@ async def _run_suites(
         if strays:
             told = f"not run, since nothing but the name shows a Python project: {join_names(strays, 3)}"
             report = replace(report, note="; ".join(filter(None, (report.note, told))))
+    names = {*report.passed_tests, *report.skipped_tests, *(each.id for each in report.failures)}
+    at.facts[KNOWN_TESTS] = at.facts.get(KNOWN_TESTS, frozenset()) | names
     if beside or not report.runner:
         return report
     if not targets:
@@ -220,6 +240,8 @@ def judge_outcome(
         return "broken", found.lost
     if not ran:
         unrun = found.skipped or found.xfailed
+        if unrun and status:
+            return "failed", f"no test ran, and the command ended with exit {status}"
         return "no-tests", "all tests were skipped" if unrun else "no test matched or was collected"
     if status:
         return "failed", f"every test passed, but the command ended with exit {status}"

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 from tools.testing.report import NOTHING, Findings, make_failure
+from tools.testing.selection import INSIDE
 
 CUT_SHORT = "the test run ended before all tests had run"
 """Said of a run that has begun and does not announce its end: a test has ended the process."""
@@ -21,11 +22,14 @@ class SummaryFormat:
       number and a word
     is_word_first: in these pairs the word precedes the number
     rest: the kind that is the total without what is stated of other kinds, if it is not stated itself
-    failing: pattern of the names of failing tests
+    failing: pattern of the names of failing tests: its first group, or those called name and file
+    place: pattern of a line that names the file of the tests after it, whose names then begin with it
+    passing: pattern of the names of tests that passed, counted where a summary of failures leaves them out
     unrun: pattern of a test that is counted in the total and did not run
     start, end: patterns of what is printed before a run and after it, "" where the start shows nothing; a run that has
       an end for each start is complete. The end is the summary if it is not given
     has_many_starts: the start is printed more than once in a run, as for each test
+    lost: pattern of what is printed where a test file has ended the process
     """
 
     name: str
@@ -33,13 +37,18 @@ class SummaryFormat:
     is_word_first: bool = False
     rest: str = "passed"
     failing: str = ""
+    place: str = ""
+    passing: str = ""
     unrun: str = ""
     start: str = ""
     end: str = ""
     has_many_starts: bool = False
+    lost: str = ""
 
     def is_cut_short(self, text: str) -> bool:
         """Return whether a run in the output has no end."""
+        if self.lost and re.search(self.lost, text, re.M):
+            return True
         if not self.start:
             return False
         starts = len(re.findall(self.start, text, re.M))
@@ -56,10 +65,27 @@ class SummaryFormat:
             return NOTHING
         unrun = len(re.findall(self.unrun, text, re.M)) if self.unrun else 0
         unrun = min(unrun, total.passed)
-        failing = dict.fromkeys(re.findall(self.failing, text, re.M)) if self.failing else {}
+        passed = len(re.findall(self.passing, text, re.M)) if self.passing and not total.passed else 0
         return total + Findings(
-            passed=-unrun, skipped=unrun, failures=tuple(make_failure(name) for name in failing)
+            passed=passed - unrun,
+            skipped=unrun,
+            failures=tuple(make_failure(name) for name in self._list_failing(text)),
         )
+
+    def _list_failing(self, text: str) -> dict[str, None]:
+        """Return the names of failing tests, after their file where the output names it."""
+        if not self.failing:
+            return {}
+        places = (
+            [(each.start(), each[1]) for each in re.finditer(self.place, text, re.M)] if self.place else []
+        )
+        found: dict[str, None] = {}
+        for match in re.finditer(self.failing, text, re.M):
+            file = next((name for start, name in reversed(places) if start < match.start()), "")
+            file = match.groupdict().get("file") or file
+            name = match.groupdict().get("name") or match[1]
+            found[_join_name(file, name) if file else name] = None
+        return found
 
     def _count_kinds(self, match: re.Match[str]) -> Findings:
         numbers: dict[str, int] = {}
@@ -90,15 +116,28 @@ class SummaryFormat:
         return [(word, number) for number, word in re.findall(r"(\d+) ([A-Za-z]+)", match[0])]
 
 
+def _join_name(file: str, name: str) -> str:
+    """Return the target for a test in a file; runners that name it by its path as well are not repeated."""
+    parts = re.split(" [>›] ", name)
+    folders = file.split("/")
+    folders[-1] = re.sub(r"(?:\.(?:test|spec))?\.\w+$", "", folders[-1])
+    while len(parts) > 1 and parts[0] in folders:
+        del parts[0]
+    if "(unnamed)" in parts:  # bun: of a hook for all of the file
+        return file
+    return INSIDE.join((file, *parts))
+
+
 _EXCLUSIVE = ("passed", "failed", "errors", "skipped")
 
 _KINDS: Mapping[str, str] = {
     **dict.fromkeys(("passed", "pass", "passing", "passes", "success", "successes", "ok", "flaky"), "passed"),
-    **dict.fromkeys(("failed", "fail", "failing", "failure", "failures"), "failed"),
+    **dict.fromkeys(("failed", "fail", "failing", "failure", "failures", "undefined"), "failed"),
     **dict.fromkeys(("error", "errors", "cancelled"), "errors"),
     **dict.fromkeys(
         (
             "skipped",
+            "untested",
             "skip",
             "skips",
             "pending",
@@ -141,8 +180,7 @@ FORMATS = (
         summary=r"^\s*Tests:? +\d+ (?:failed|skipped|todo|passed|total|incomplete|pending|risky|warnings?|deprecated)\b"
         r"[^\n]*",
         failing=r"^\s+● (.+ › .+)$",
-        start=r'^ +● +process\.exit called with "0"',
-        end=r"(?!)",
+        lost=r'^ +● +process\.exit called with "0"',
     ),
     SummaryFormat(
         name="mocha",
@@ -173,7 +211,8 @@ FORMATS = (
         summary=r"^  (?P<passed>\d+) tests? passed$|^  (?P<failed>\d+) tests? failed$"
         r"|^  (?P<skipped>\d+) tests? skipped$|^  (?P<todo>\d+) tests? todo$"
         r"|^  (?P<errors>\d+) (?:uncaught exceptions?|unhandled rejections?)$",
-        failing=r"^  ✘ \[fail\]: (.+?)(?: \(\S+\))?(?: .*)?$",
+        failing=r"^  (?P<name>\S.*)\n\n  (?P<file>\S+\.[cm]?[jt]sx?):\d+$",
+        passing=r"^  ✔ (.+)",
     ),
     SummaryFormat(
         name="uvu",
@@ -189,8 +228,9 @@ FORMATS = (
     ),
     SummaryFormat(
         name="bun",
-        summary=r"^ \d+ (?:pass|fail|skip|todo)$",
+        summary=r"^ \d+ (?:pass|fail|skip|todo|errors?)$",
         failing=r"^\(fail\) (.+?)(?: \[[\d.]+ ?\w+\])?$",
+        place=r"^(\S+\.[cm]?[jt]sx?):$",
         start=r"^bun test v\d",
         end=r"^Ran \d+ tests? across \d+ files?",
     ),
@@ -198,8 +238,10 @@ FORMATS = (
         name="deno",
         summary=r"^(?:ok|FAILED) \| \d+ passed(?: \([^)]*\))? \| [^\n]*",
         failing=r"^(\S.*?) \.\.\. FAILED\b",
+        place=r"^running \d+ tests? from (?:\./)?(\S+)",
         start=r"^running \d+ tests? from \S",
         has_many_starts=True,
+        lost=r"^note \S+ called `Deno\.exit\(\d+\)` from outside any test\.",
     ),
     SummaryFormat(
         name="rspec",
@@ -218,20 +260,24 @@ FORMATS = (
     ),
     SummaryFormat(
         name="ctest",
-        summary=r"^\d+% tests passed, (?P<failed>\d+) tests? failed out of (?P<total>\d+)",
-        failing=r"^\s*\d+ - (\S+) \((?:Failed|Timeout|SEGFAULT|Subprocess aborted)\)",
+        summary=r"^\d+% tests passed(?:, (?P<failed>\d+) tests? failed)? out of (?P<total>\d+)",
+        failing=r"^\s*\d+ - (.+?) \((?!Skipped|Disabled)[A-Z][\w ]*\)",
         unrun=r"^\s*\d+ - .+ \(Skipped\)\s*$",
     ),
     SummaryFormat(
         name="behave",
         summary=r"^(?P<passed>\d+) scenarios? passed, (?P<failed>\d+) failed(?:, (?P<errors>\d+) error)?"
-        r"(?:, (?P<skipped>\d+) skipped)?",
+        r"(?:, (?P<skipped>\d+) skipped)?(?:, (?P<untested>\d+) untested)?",
         failing=r"^  (\S+\.feature:\d+)\b",
         start=r"^Feature: .*# \S+\.feature:\d+$",
         end=r"^\d+ scenarios? (?:passed, |\()",
         has_many_starts=True,
     ),
-    SummaryFormat(name="cucumber", summary=r"^\d+ scenarios? \([^)]*\)$"),
+    SummaryFormat(
+        name="cucumber",
+        summary=r"^\d+ scenarios? \([^)]*\)$",
+        failing=r"^\d+\) Scenario: .* # (\S+\.feature:\d+)$",
+    ),
     SummaryFormat(
         name="robot",
         summary=r"^(?P<tests>\d+) tests?, (?P<passed>\d+) passed, (?P<failed>\d+) failed(?:, (?P<skipped>\d+) skipped)?"
@@ -268,6 +314,7 @@ FORMATS = (
     ),
     SummaryFormat(
         name="meson",
+        failing=r"^ *\d+/\d+ (\S.*?) +(?:FAIL|TIMEOUT|ERROR) +[\d.]+ ?s\b",
         summary=r"^Ok: +(?P<passed>\d+)\s*\n(?:Expected Fail: .*\n)?Fail: +(?P<failed>\d+)\s*\n"
         r"(?:Unexpected Pass: .*\n)?"
         r"(?:Skipped: +(?P<skipped>\d+)\s*\n)?(?:Timeout: +(?P<errors>\d+))?",
@@ -307,6 +354,25 @@ FORMATS = (
     ),
     SummaryFormat(name="gotestsum", summary=r"^DONE (?:\d+ runs, )?\d+ tests?(?:, \d+ \w+)* in "),
     SummaryFormat(name="jasmine", summary=r"^\d+ specs?, \d+ failures?(?:, \d+ pending specs?)?$"),
+    SummaryFormat(
+        name="lab",
+        summary=r"^(?P<passed>\d+) tests? complete(?: \((?P<skipped>\d+) skipped\))?$"
+        r"|^(?P<failed>\d+) of (?P<total>\d+) tests? failed\b",
+        failing=r"^  \d+\) (.+):$",
+    ),
+    SummaryFormat(
+        name="mamba",
+        summary=r"^(?P<passed>\d+) examples? ran(?: \((?P<skipped>\d+) pending\))? in [\d.]+ seconds"
+        r"|^(?P<failed>\d+) examples? failed of (?P<total>\d+) ran\b",
+        failing=r"^  \d+\) (.+)$",
+    ),
+    SummaryFormat(
+        name="lit",
+        summary=r"^  (?:Passed *: (?P<passed>\d+)|Failed *: (?P<failed>\d+)"
+        r"|(?:Unsupported|Skipped|Excluded|Expectedly Failed) *: (?P<skipped>\d+)"
+        r"|(?:Unresolved|Timed Out|Unexpectedly Passed) *: (?P<errors>\d+)) \([\d.]+%\)$",
+        failing=r"^FAIL: (\S.* :: .+?) \(\d+ of \d+\)$",
+    ),
     SummaryFormat(name="luaunit", summary=r"^Ran \d+ tests in [\d.]+ seconds, [^\n]*"),
     SummaryFormat(
         name="swift",
@@ -325,6 +391,7 @@ NOTHING_RAN = compile_lazily(
     r"^(?:No tests were found!!!|No tests executed!|No tests? (?:files? )?found\b.*|error: No test modules found"
     r"|No test files found, exiting.*"
     r"|Error: No tests found\b.*|\s*✘ No tests found in .*|No examples found\."
+    r"|0 scenarios|No tests defined\."
     r"|nox > (?:No sessions selected\b.*|Session \S+ skipped\b.*)|\s+[\w.-]+: SKIP\b.*|\d+ test steps? in 0 .*"
     r"|\? *\t\S+\t\[no test files\]|ok  \t\S+\t\S+ \[no tests to run\]|testing: warning: no tests to run)\s*$",
     re.M,

@@ -20,7 +20,6 @@ from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
-    from cli.commands.setup.doctor_tests import Obstacle
     from cli.output.style.paint import Style
     from cli.output.style.terminal import Terminal
     from sandbox.process.command import Sandbox
@@ -333,13 +332,12 @@ def _check_test_runner(root: Path | None, sandbox: Sandbox | None, scratch: Path
 
     if root is None or sandbox is None:
         return []
-    from cli.commands.setup.doctor_tests import find_obstacle
     from sandbox.fs.workspace_tree import Tree
     from tools.core.artifacts import Artifacts
     from tools.core.tool_folders import ToolFolders
     from tools.core.workspace import Workspace
-    from tools.testing.project_files import Project, TestsNotRunnable
-    from tools.testing.runners import choose_launches
+    from tools.testing.inspection import inspect_suites
+    from tools.testing.project_files import TestsNotRunnable
 
     at = Workspace(
         root=root,
@@ -350,21 +348,16 @@ def _check_test_runner(root: Path | None, sandbox: Sandbox | None, scratch: Path
         folders=ToolFolders(cache=scratch),
     )
 
-    async def check() -> tuple[str, Obstacle | None]:
-        launches, problems = await choose_launches(at, (), scratch)
-        obstacles = [await find_obstacle(at, Project(at), each) for each in launches]
-        told = [*(f"{each.runner}: {each.command}" for each in launches), *problems]
-        return "; ".join(told), next(filter(None, obstacles), None)
-
     try:
-        detail, obstacle = run_loop(check())
+        suites, problems = run_loop(inspect_suites(at, scratch))
     except (TestsNotRunnable, UserError) as error:
         hint = 'Name one: --tests "python -m pytest", or tests.command in patchwright.toml'
         return [Finding(name="tests", verdict="warn", detail=str(error), hint=hint)]
-    if obstacle is not None:
-        return [
-            Finding(name="tests", verdict="warn", detail=f"{detail}, but {obstacle[0]}", hint=obstacle[1])
-        ]
+    detail = "; ".join([*(f"{each.runner}: {each.command}" for each in suites), *problems])
+    stopped = next((each for each in suites if each.obstacle), None)
+    if stopped is not None:
+        detail = f"{detail}, but {stopped.obstacle}"
+        return [Finding(name="tests", verdict="warn", detail=detail, hint=stopped.remedy)]
     return [Finding(name="tests", verdict="good", detail=detail)]
 
 

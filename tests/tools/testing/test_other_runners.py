@@ -43,7 +43,7 @@ def test_node_tests_are_counted_and_placed(project: Make) -> None:
     assert (report.runner, report.command, report.outcome) == ("node", "npm test", "failed")
     assert counts(report) == (1, 1, 0, 1)
     assert [(each.id, each.file, each.line) for each in report.failures] == [
-        ("subtracts", "test/cart.test.js", 5)
+        ("test/cart.test.js › subtracts", "test/cart.test.js", 5)
     ]
     assert "Expected values to be strictly equal" in report.failures[0].message
 
@@ -109,7 +109,7 @@ def test_a_script_of_which_nothing_is_known_is_not_told_as_passed(project: Make)
                     }
                 ],
             },
-            ("cart adds", "cart.js", 7),
+            ("a.test.js › cart adds", "cart.js", 7),
         ),
     ],
 )

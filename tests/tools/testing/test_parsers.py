@@ -84,8 +84,13 @@ def test_a_go_package_that_does_not_build_is_broken(tmp_path: Path) -> None:
 def test_go_targets_are_packages_and_names() -> None:
     assert go_cargo.split_go_targets(["cart::TestTotal/empty", "TestX", "cart/cart_test.go", "./order"]) == (
         ("./cart", "./order"),
-        ("TestTotal", "TestX"),
+        ("TestTotal/empty", "TestX"),
     )
+
+
+def test_go_patterns_select_subtests_level_by_level() -> None:
+    assert go_cargo.format_go_pattern(["TestA", "TestB"]) == "^(TestA|TestB)$"
+    assert go_cargo.format_go_pattern(["TestA/a_(b)?", "TestB"]) == r"^TestA$/^a_\(b\)\?$|^TestB$"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ RECORDED = Path(__file__).parent / "recorded"
 
 # the outcome; passed, failed, errors, skipped; names of failing tests
 EXPECTED: list[tuple[str, Outcome, tuple[int, int, int, int], list[str]]] = [
-    ("ava-7.0.0/fail", "failed", (0, 1, 0, 0), ["bad"]),
+    ("ava-7.0.0/fail", "failed", (1, 1, 0, 0), ["test.js › bad"]),
     ("ava-7.0.0/lost", "failed", (1, 0, 0, 0), []),
     ("ava-7.0.0/none", "no-tests", (0, 0, 0, 0), []),
     ("ava-7.0.0/pass-tap", "passed", (1, 0, 0, 2), []),
@@ -36,7 +36,7 @@ EXPECTED: list[tuple[str, Outcome, tuple[int, int, int, int], list[str]]] = [
     ("behave-1.3.3/none", "no-tests", (0, 0, 0, 0), []),
     ("behave-1.3.3/pass", "passed", (1, 0, 0, 0), []),
     ("behave-1.3.3/skipped", "no-tests", (0, 0, 0, 1), []),
-    ("bun-1.4.5/fail", "failed", (1, 1, 0, 0), ["bad"]),
+    ("bun-1.4.5/fail", "failed", (1, 1, 0, 0), ["a.test.js › bad"]),
     ("bun-1.4.5/lost", "broken", (0, 0, 0, 0), []),
     ("bun-1.4.5/none", "no-tests", (0, 0, 0, 0), []),
     ("bun-1.4.5/pass", "passed", (1, 0, 0, 1), []),
@@ -47,8 +47,8 @@ EXPECTED: list[tuple[str, Outcome, tuple[int, int, int, int], list[str]]] = [
     ("ctest-3.25.1/none", "no-tests", (0, 0, 0, 0), []),
     ("ctest-3.25.1/pass", "passed", (1, 0, 0, 1), []),
     ("ctest-3.25.1/skipped", "no-tests", (0, 0, 0, 1), []),
-    ("deno-2.9.6/fail", "failed", (1, 1, 0, 0), ["bad"]),
-    ("deno-2.9.6/lost", "failed", (1, 2, 0, 0), ["two", "bad"]),
+    ("deno-2.9.6/fail", "failed", (1, 1, 0, 0), ["a_test.ts › bad"]),
+    ("deno-2.9.6/lost", "failed", (1, 2, 0, 0), ["a_test.ts › two", "a_test.ts › bad"]),
     ("deno-2.9.6/none", "no-tests", (0, 0, 0, 0), []),
     ("deno-2.9.6/pass", "passed", (1, 0, 0, 1), []),
     ("deno-2.9.6/skipped", "no-tests", (0, 0, 0, 1), []),

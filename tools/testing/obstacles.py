@@ -1,4 +1,4 @@
-"""Why a project's tests, whose runner was found, could still not run here: told by `doctor` without running them."""
+"""Why a project's tests, whose runner was found, could still not run here, found out without running them."""
 
 from __future__ import annotations
 
