@@ -220,6 +220,7 @@ def _read_judgement(hook: HookDefinition, answer: str) -> HookAnswer:
     if not answer:
         return build_failure(hook, "no model answered")
     fenced = _FENCED.fullmatch(answer.strip())
+    found: Mapping[str, Any] | None
     try:
         found = parse_table(fenced[1] if fenced else answer.strip())
     except ValueError:  # around its table, a model may repeat one of its input: only a refusal counts then
