@@ -41,7 +41,7 @@ class BoundedTarInfo(tarfile.TarInfo):
         made = super().frombuf(buf, encoding, errors)
         if made.size < 0 or (made.type in _HEADERS and made.size > LARGEST_HEADER):
             raise tarfile.TarError(f"a header of {made.size} bytes")
-        return made  # type: ignore[return-value]
+        return made
 
 
 def iterate_members(tar: tarfile.TarFile, largest: int | None = None) -> Iterator[tarfile.TarInfo]:

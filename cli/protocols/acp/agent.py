@@ -18,7 +18,6 @@ from acp.schema import (
     DeleteSessionRequest,
     DeleteSessionResponse,
     Implementation,
-    InitializeRequest,
     InitializeResponse,
     ListSessionsRequest,
     LoadSessionRequest,
@@ -45,6 +44,7 @@ from pydantic import BaseModel, ValidationError
 from agent.app_dirs import Home
 from cli.output.standard_streams import write_error
 from cli.protocols.acp.client_servers import ClientServer
+from cli.protocols.acp.content.live_updates import EditorInitializeRequest
 from cli.protocols.acp.editor_client import EditorClient, dump_model
 from cli.protocols.acp.request_errors import (
     convert_user_error,
@@ -118,7 +118,7 @@ class AcpAgent:
                 return None  # optional by the protocol
             raise RequestError(-32601, f"there is no method {method[:100]!r}", {"method": method[:100]})
         model, handler = found
-        if not self._is_initialized and model is not InitializeRequest:
+        if not self._is_initialized and model is not EditorInitializeRequest:
             raise RequestError(-32600, "the first request of a connection is initialize")
         try:
             request = model.model_validate(params if params is not None else {})
@@ -136,7 +136,7 @@ class AcpAgent:
             raise make_request_error("internal", words) from None
         return dump_model(answer) if isinstance(answer, BaseModel) else {}
 
-    async def _initialize(self, request: InitializeRequest) -> InitializeResponse:
+    async def _initialize(self, request: EditorInitializeRequest) -> InitializeResponse:
         self._is_initialized = True
         if request.client_capabilities is not None:
             self._client.capabilities = request.client_capabilities
@@ -260,7 +260,7 @@ class AcpAgent:
 Handler = Callable[[AcpAgent, Any], Awaitable[BaseModel | None]]
 
 _REQUESTS: Mapping[str, tuple[type[BaseModel], Handler]] = {
-    "initialize": (InitializeRequest, AcpAgent._initialize),
+    "initialize": (EditorInitializeRequest, AcpAgent._initialize),
     "authenticate": (AuthenticateRequest, AcpAgent._authenticate),
     "session/new": (NewSessionRequest, AcpAgent._new_session),
     "session/load": (LoadSessionRequest, AcpAgent._load_session),

@@ -32,6 +32,7 @@ from cli.protocols.acp.asking.permissions import ClientApprover
 from cli.protocols.acp.asking.plan_approval import ask_about_plan, has_plan
 from cli.protocols.acp.command_offers import list_commands
 from cli.protocols.acp.config_options import ConfigOptions
+from cli.protocols.acp.content.live_updates import SessionNotice
 from cli.protocols.acp.content.prompt_content import ContentBlock, read_prompt
 from cli.protocols.acp.content.updates import SessionUpdate, UpdateMapper, map_history
 from cli.protocols.acp.editor_client import EditorClient
@@ -296,7 +297,11 @@ class ClientSession:
         for notice in self._notices:
             if notice == NO_MODEL and self.runtime.model.name != "offline":  # the client has chosen one
                 continue
-            self._send(update_agent_message_text(f"patchwright: {sanitize_text(notice)}\n\n"))
+            told = sanitize_text(notice)
+            if self._client.shows_notices:
+                self._send(SessionNotice(severity="warning", title=told))
+            else:
+                self._send(update_agent_message_text(f"patchwright: {told}\n\n"))
         self._notices.clear()
 
     def _attach_person(self) -> None:

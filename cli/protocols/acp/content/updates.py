@@ -55,6 +55,7 @@ from agent.events import (
 from agent.model.protocol import Delta, ReasoningDelta, TextDelta
 from agent.session.images import load_image
 from cli.output.lines.delegate_calls import find_delegate
+from cli.protocols.acp.content.live_updates import CompactionNotice, LiveUpdate, SessionNotice
 from cli.protocols.acp.content.tool_calls import (
     UNSHOWN,
     choose_kind,
@@ -78,6 +79,7 @@ SessionUpdate = (
     | ConfigOptionUpdate
     | SessionInfoUpdate
     | UsageUpdate
+    | LiveUpdate
 )
 
 PROGRESS_LINES = 20
@@ -87,6 +89,11 @@ _STATUSES: Mapping[str, PlanEntryStatus] = {"open": "pending", "doing": "in_prog
 
 _QUIET_SIGNALS = frozenset({"mode", "approval", "plan-mode", "team-size"})
 """Signals that clients see otherwise, or that only explain the log."""
+
+
+def write_as_thought(update: LiveUpdate) -> AgentThoughtChunk:
+    """Return an update for clients that do not show such ones, and for the past."""
+    return update_agent_thought_text(f"[{update.words}]\n")
 
 
 class UpdateMapper:
@@ -230,12 +237,16 @@ class UpdateMapper:
 
     def _map_signal(self, event: Signal) -> Iterator[SessionUpdate]:
         if event.name not in _QUIET_SIGNALS and event.detail and not self._prefix:
-            yield update_agent_thought_text(f"[{sanitize_text(event.detail)}]\n")
+            yield self._tell(SessionNotice(title=sanitize_text(event.detail)))
 
     def _map_compaction(self, event: Compaction) -> Iterator[SessionUpdate]:
         words = f"context: {event.stage}, {event.tokens_before} to {event.tokens_after} tokens"
         if not self._prefix:
-            yield update_agent_thought_text(f"[{words}]\n")
+            summary = [{"type": "text", "text": words}]
+            yield self._tell(CompactionNotice(compaction_id=event.id, summary=summary))
+
+    def _tell(self, update: LiveUpdate) -> SessionUpdate:
+        return write_as_thought(update) if self.is_replay else update
 
     def _map_error(self, event: ErrorEvent) -> Iterator[SessionUpdate]:
         if self.is_replay and not self._prefix:  # live, the prompt is answered with it
