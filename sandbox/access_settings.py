@@ -25,7 +25,7 @@ class AccessSettings:
     approval: Approval | None = None
     sandbox: str = "auto"
     container_image: str = ""
-    resident_sandbox: bool = False
+    resident_sandbox: bool = True
     network: list[str] = field(default_factory=list)
     visible_paths: list[str] = field(default_factory=list)
     rules: Rules = NO_RULES

@@ -216,7 +216,7 @@ VALUES: dict[str, Any] = {
     "models.catalog": {"openai/local": {"window": 8000}},
     "models.limits": {"openai": {"calls": 60}},
     "models.temperature": 0.5,
-    "resident_sandbox": True,
+    "resident_sandbox": False,
     "sandbox": "landlock",
     "strategy.budget": "5, 10m",
     "strategy.name": "sample",

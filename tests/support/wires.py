@@ -134,7 +134,8 @@ class Responses:
                     close()
                     messages.append(UserMessage(text=_text(item["content"])))
         close()
-        tools = tuple(_tool(each, "parameters") for each in body.get("tools") or ())
+        offered = (each for each in body.get("tools") or () if "name" in each)  # others are the server's own
+        tools = tuple(_tool(each, "parameters") for each in offered)
         limit = body.get("max_output_tokens")
         return Request(system=body.get("instructions", ""), messages=messages, tools=tools, max_output=limit)
 
