@@ -18,6 +18,7 @@ from agent.session.images import FOLDER as IMAGES
 from agent.session.images import derive_image_name
 from agent.session.log import Session, read_events
 from sandbox.errors import Fault, UserError
+from sandbox.parsed_data import parse_json
 from sandbox.secrets.child_environment import redact_bytes
 
 EXPORT_FORMAT, WITH_IMAGES = 1, 2
@@ -144,7 +145,7 @@ def _link_files(old: Path, new: Path) -> None:
 
 def _check_header(line: bytes) -> None:
     try:
-        version = json.loads(line)["patchwright_export"]
+        version = parse_json(line)["patchwright_export"]
     except (ValueError, TypeError, KeyError):
         raise UserError(
             Fault.USAGE, "this is not an export of a session", "Make one: patchwright session export ID"

@@ -7,7 +7,6 @@ else reported, since it may be the user's own.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -16,6 +15,7 @@ from agent.exit_codes import Exit
 from sandbox.errors import UserError
 from sandbox.fs.repository import find_root
 from sandbox.lazy_dataclass import dataclass
+from sandbox.parsed_data import parse_json
 from tools.core.text import join_names
 from tools.core.workspace import Workspace
 
@@ -139,7 +139,7 @@ def _read_ends(log: Path) -> Iterator[tuple[set[str], bool]]:
         if b'"end"' not in line:
             continue
         try:
-            event = json.loads(line)
+            event = parse_json(line)
             if event.get("kind") == "end":
                 failed = event.get("exit_code", 0) not in _ACHIEVED
                 yield set(map(str, event.get("files", ()))), failed

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from agent.app_dirs import make_private_folder
 from sandbox.fs.private_files import write_private_file
 from sandbox.lazy_dataclass import dataclass
+from sandbox.parsed_data import parse_json
 
 FOLDER = "mailbox"
 QUESTION = "question.json"
@@ -94,7 +95,7 @@ def clear_question(session: Path) -> None:
 def read_question(session: Path) -> OpenQuestion | None:
     """Return the question that a session waits with, None if there is none."""
     try:
-        found = json.loads((session / QUESTION).read_bytes())
+        found = parse_json((session / QUESTION).read_bytes())
         return OpenQuestion(**found)
     except (OSError, ValueError, TypeError):
         return None

@@ -13,6 +13,7 @@ from typing import BinaryIO
 from agent.events import End, Event, MessageEvent
 from agent.model.protocol import Delta, ReasoningDelta, TextDelta
 from sandbox.fs.private_files import open_private
+from sandbox.parsed_data import parse_json
 
 NAME = "reply.jsonl"
 
@@ -115,7 +116,7 @@ class ReplyReader:
             self._file.seek(start)
             return None
         try:
-            found = json.loads(line)
+            found = parse_json(line)
         except ValueError:  # a full disk cut a line short, and the next one follows on it
             return {}
         return found if isinstance(found, dict) else {}

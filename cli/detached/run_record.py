@@ -14,6 +14,7 @@ from agent.session.session_pruning import is_open
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import write_private_file
 from sandbox.lazy_dataclass import dataclass
+from sandbox.parsed_data import parse_json
 
 RECORD = "detached.json"
 OUTPUT = "output.txt"
@@ -38,14 +39,14 @@ def write_record(session: Path, record: RunRecord) -> None:
 def read_record(session: Path) -> RunRecord | None:
     """Return the record of a session's detached process; None if it never had one."""
     try:
-        found = json.loads((session / RECORD).read_bytes())
+        found = parse_json((session / RECORD).read_bytes())
         return RunRecord(
             pid=int(found["pid"]),
             began=float(found["began"]),
             folder=str(found["folder"]),
             terminal=str(found["terminal"]),
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return None
 
 

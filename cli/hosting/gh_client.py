@@ -10,6 +10,7 @@ from typing import Any
 
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
+from sandbox.parsed_data import parse_json
 from sandbox.secrets.child_environment import redact
 
 PATIENCE = 60.0
@@ -43,6 +44,6 @@ class GhClient:
             fault = Fault.CREDENTIALS if "auth" in words.lower() else Fault.USAGE
             raise UserError(fault, f"gh: {words}", "Is the branch pushed, and gh logged in? gh auth status")
         try:
-            return json.loads(done.stdout) if done.stdout.strip() else {}
+            return parse_json(done.stdout) if done.stdout.strip() else {}
         except ValueError:
             raise UserError(Fault.CONFIGURATION, "gh answered no JSON") from None

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from patchwright.version import VERSION
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
+from sandbox.parsed_data import parse_json
 from sandbox.secrets.child_environment import redact
 
 PATIENCE = 30.0
@@ -65,7 +66,7 @@ class RestClient:
                 Fault.MODEL_UNREACHABLE, f"{self.address} cannot be reached: {redact(str(reason))}"
             ) from None
         try:
-            return json.loads(content) if content.strip() else {}
+            return parse_json(content) if content.strip() else {}
         except ValueError:
             raise UserError(
                 Fault.CONFIGURATION,
@@ -77,7 +78,7 @@ class RestClient:
 def _convert_error(status: int, body: bytes, address: str) -> UserError:
     """Return the error of an answer, with the service's own words."""
     try:
-        fields = json.loads(body)
+        fields = parse_json(body)
         told = fields.get("message") or fields.get("error") or ""
         more = fields.get("errors")
         words = f"{told}: {json.dumps(more)}" if more else str(told)

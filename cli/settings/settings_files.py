@@ -75,9 +75,9 @@ def locate_setting(path: Path, key: str) -> str:
 
 def parse_value(text: str) -> Any:
     """Parse a value from a command line or variable: TOML; bare words, as in a shell, are text."""
-    import tomllib
+    from sandbox.parsed_data import parse_toml
 
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return parse_toml(f"value = {text}")["value"]
+    except ValueError:
         return text

@@ -17,6 +17,7 @@ from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import create_private_folder, write_private_file
 from sandbox.helpers.own_programs import PROGRAMS, exclude_workspace, find_own_program, is_planted
 from sandbox.lazy_dataclass import dataclass
+from sandbox.parsed_data import parse_json
 from sandbox.secrets.child_environment import find_home
 
 if TYPE_CHECKING:
@@ -233,7 +234,7 @@ def _load_probe_result(cache: Path | None, root: Path | None = None) -> _Bubblew
     if cache is None:
         return None
     try:
-        saved = json.loads((cache / _FILE).read_bytes())
+        saved = parse_json((cache / _FILE).read_bytes())
         found = _BubblewrapProbe(
             program=saved["program"], privilege=saved["privilege"], overlays=bool(saved["overlays"])
         )

@@ -10,6 +10,7 @@ from typing import Literal
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import create_private_folder
 from sandbox.lazy_dataclass import dataclass
+from sandbox.parsed_data import parse_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,10 +98,9 @@ class TrustStore:
         return was
 
     def _read(self) -> dict[str, str]:
-        import json
 
         try:
-            found = json.loads(self.file.read_bytes())
+            found = parse_json(self.file.read_bytes())
         except (FileNotFoundError, NotADirectoryError):  # no trust granted yet
             return {}
         except (OSError, ValueError) as error:

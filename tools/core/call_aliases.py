@@ -16,6 +16,7 @@ from typing import Any
 
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
+from sandbox.parsed_data import parse_json
 from tools.core.action import Action
 from tools.core.registry import Toolbox
 from tools.core.tool_names import find_foreign_tool
@@ -67,7 +68,7 @@ def unwrap_call(action: Action, toolbox: Toolbox) -> Action:
     name, arguments = action.arguments.get("name"), action.arguments.get("arguments", {})
     if isinstance(arguments, str):  # JSON in a text: weaker models nest it so
         try:
-            arguments = json.loads(arguments or "{}")
+            arguments = parse_json(arguments or "{}")
         except ValueError:
             return action
     if not isinstance(name, str) or not isinstance(arguments, dict) or name in (CALL, FIND):
@@ -137,7 +138,7 @@ def _rename_edit_parts(edits: object) -> object:
     """Rename the arguments of replacements; accepts a single one, or all as a JSON string."""
     if isinstance(edits, str):
         try:
-            edits = json.loads(edits)
+            edits = parse_json(edits)
         except ValueError:  # refused for its type when the arguments are validated
             return edits
     if isinstance(edits, dict):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import Any
 
 from sandbox.fs.private_files import create_private_folder
 from sandbox.lazy_pattern import compile_lazily
+from sandbox.parsed_data import parse_json
 from sandbox.policy.decision import Mode
 from tools.core.text import format_count, join_names
 from tools.core.workspace import Workspace
@@ -189,7 +189,7 @@ def _parse_event(line: str) -> Mapping[str, Any] | None:
     if not line.startswith("{"):
         return None
     try:
-        event = json.loads(line)
+        event = parse_json(line)
     except ValueError:  # test output that begins like an event
         return None
     return event if isinstance(event, dict) and "Action" in event else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from sandbox.fs.private_files import create_private_folder
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
+from sandbox.parsed_data import parse_json
 from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
 from tools.testing import node_reports, output_parsers
@@ -58,7 +58,7 @@ def read_test_script(project: Project) -> str:
 
 def _read_scripts(project: Project) -> Mapping[str, str]:
     try:
-        scripts = json.loads(project.read_text("package.json") or "{}")["scripts"].items()
+        scripts = parse_json(project.read_text("package.json") or "{}")["scripts"].items()
     except (ValueError, KeyError, TypeError, AttributeError):  # not JSON, or without such an entry
         return {}
     return {str(name): text for name, text in scripts if isinstance(text, str)}
@@ -225,7 +225,7 @@ def find_manager(project: Project) -> tuple[str, ...]:
 
 def _read_manager_name(project: Project) -> str:
     try:
-        data = json.loads(project.read_text("package.json") or "{}")
+        data = parse_json(project.read_text("package.json") or "{}")
         named = data.get("packageManager") or data["devEngines"]["packageManager"]["name"]
     except (ValueError, KeyError, TypeError, AttributeError):
         return ""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from sandbox.parsed_data import parse_json
 from tools.core.text import join_names, strip_terminal_codes
 from tools.testing import junit, output_parsers
 from tools.testing.launch import FinishedRun
@@ -188,7 +188,7 @@ def _build_node_findings(
 def _read_node_events(content: bytes) -> Iterator[Mapping[str, Any]]:
     for line in content.splitlines():
         try:
-            event = json.loads(line)
+            event = parse_json(line)
         except ValueError:  # the run was killed while writing
             continue
         if isinstance(event, dict) and isinstance(event.get("type"), str):
@@ -242,7 +242,7 @@ def _build_node_failure(event: Mapping[str, Any], name: str, evidence: FinishedR
 
 def _parse_json(content: bytes) -> Mapping[str, Any]:
     try:
-        value = json.loads(content or b"{}")
+        value = parse_json(content or b"{}")
     except ValueError:  # the run was killed while writing: the output is parsed instead
         return {}
     return value if isinstance(value, dict) else {}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from sandbox.parsed_data import parse_json
 from tools.testing.node import detect_node
 from tools.testing.packages import is_matched, list_package_folders
 from tools.testing.project_files import Project
@@ -85,7 +85,7 @@ def _list_node_members(project: Project) -> list[str]:
 def _read_workspaces(project: Project) -> list[str]:
     """Return the patterns of the members' folders: of npm, yarn and bun, or of pnpm."""
     try:
-        named = json.loads(project.read_text("package.json") or "{}").get("workspaces", ())
+        named = parse_json(project.read_text("package.json") or "{}").get("workspaces", ())
     except (ValueError, AttributeError):  # not JSON, or no object
         return []
     if isinstance(named, Mapping):

@@ -6,7 +6,6 @@ are read, and which folders a run at the root takes in. `None` means that this c
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -15,6 +14,7 @@ from typing import Any
 
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
+from sandbox.parsed_data import parse_json, parse_toml
 from tools.testing.java import find_class_folders
 from tools.testing.project_files import Project, iterate_folders
 from tools.testing.report import RUNNERS_JOIN
@@ -233,11 +233,9 @@ def _read_manifest(project: Project, folder: str, kind: Ecosystem) -> str:
 
 
 def _read_toml(text: str) -> Mapping[str, Any]:
-    import tomllib
-
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+        return parse_toml(text)
+    except ValueError:
         return {}
 
 
@@ -283,7 +281,7 @@ _EVERY_PACKAGE = compile_lazily(
 
 def _cover_node(project: Project, command: str, folders: Collection[str]) -> Collection[str] | None:
     try:
-        script = str(json.loads(project.read_text("package.json") or "{}")["scripts"]["test"])
+        script = str(parse_json(project.read_text("package.json") or "{}")["scripts"]["test"])
     except (ValueError, KeyError, TypeError):
         return None
     if _EVERY_PACKAGE.search(script):

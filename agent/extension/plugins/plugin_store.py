@@ -16,6 +16,7 @@ from sandbox.errors import UserError
 from sandbox.fs.private_files import create_private_folder, write_private_file
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
 from sandbox.lazy_dataclass import dataclass
+from sandbox.parsed_data import parse_json
 
 RECORD = "record.json"
 STATE = "state"
@@ -76,14 +77,13 @@ def list_plugins(home: Home) -> list[Plugin]:
 
 def find_plugin(home: Home, name: str) -> Plugin | None:
     """Return a plugin by its name; None if there is none, or its record cannot be read."""
-    import json
 
     place = home.plugins / name
     if "/" in name or name.startswith("."):
         return None
     try:
         content = read_regular_file(place / RECORD, SETTINGS)
-        record = PluginRecord(**json.loads(content)) if content is not None else None
+        record = PluginRecord(**parse_json(content)) if content is not None else None
     except (UserError, ValueError, TypeError):  # written by another version, or by hand
         return None
     if record is None or record.name != name:

@@ -26,6 +26,7 @@ from agent.model.protocol import (
 )
 from agent.model.providers.model_catalog import DEFAULT_WINDOW
 from sandbox.errors import Fault, UserError
+from sandbox.parsed_data import parse_json
 from tools.core.action import Action
 
 Json = dict[str, Any]
@@ -147,7 +148,7 @@ def _read_cassette(path: Path) -> list[tuple[list[Json], Json]]:
     try:
         # Split at newlines only: JSON strings may contain other characters at which `splitlines` splits.
         for line in filter(None, path.read_text("utf-8", errors="surrogatepass").split("\n")):
-            call = json.loads(line)
+            call = parse_json(line)
             before = [*before[: call["keep"]], *call["messages"]]
             parse_reply(call["reply"])
             calls.append((before, call["reply"]))

@@ -50,6 +50,7 @@ from agent.model.protocol import (
 from agent.model.providers.model_catalog import DEFAULT_WINDOW
 from agent.model.wire_formats.tool_arguments import parse_action
 from sandbox.errors import Fault, UserError
+from sandbox.parsed_data import parse_json
 from tools.core.action import Action
 
 _SHOWN = 4000
@@ -254,7 +255,7 @@ def split_into_pieces(text: str) -> Iterator[str]:
 def _decode_script(path: Path, content: bytes) -> object:
     if path.suffix == ".json":
         try:
-            return json.loads(content)
+            return parse_json(content)
         except ValueError as error:
             raise UserError(Fault.CONFIGURATION, f"the script {str(path)!r} is not JSON: {error}") from None
     import yaml

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from agent.model.model_factory import find_base
 from agent.model.providers.endpoints import ENDPOINTS
 from sandbox.lazy_dataclass import dataclass
+from sandbox.parsed_data import parse_json
 
 USUAL_PORTS = (("ollama", 11434), ("lmstudio", 1234), ("vllm", 8000), ("llamacpp", 8080))
 """Programs, by the name of their provider, and their default ports."""
@@ -78,7 +78,7 @@ async def list_models_on(port: int) -> list[str]:
                     answer += more
         finally:
             writer.close()
-        listed = json.loads(answer.partition(b"\r\n\r\n")[2])
+        listed = parse_json(answer.partition(b"\r\n\r\n")[2])
         return [str(model["id"]) for model in listed["data"]]
     except (OSError, TimeoutError, ValueError, KeyError, TypeError):  # no server, or not a model server
         return []

@@ -92,7 +92,7 @@ def _convert_value(text: str, schema: Mapping[str, Any]) -> Any:
         return text.removeprefix("\n").removesuffix("\n") if "\n" in text.strip() else text.strip()
     try:
         return json.loads(text, strict=False)
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     try:
         return parse_lenient_json(text.strip())

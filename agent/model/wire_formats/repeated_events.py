@@ -5,8 +5,9 @@ They are read without parsing them: a server repeats the rest of the event byte 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+
+from sandbox.parsed_data import parse_json
 
 _PROBE = "\N{BULLET} probe"
 """Takes the place of the text when it is checked that nothing else depends on it."""
@@ -53,7 +54,7 @@ class RepeatedEvents:
 def _unescape(text: str) -> str | None:
     """Return a text without its escapes; None for one that is no whole JSON string."""
     try:
-        found = json.loads(f'"{text}"')
+        found = parse_json(f'"{text}"')
     except ValueError:
         return None
     return found if isinstance(found, str) else None
@@ -62,7 +63,7 @@ def _unescape(text: str) -> str | None:
 def _read_content(event: str) -> object:
     """Return the text of a chunk that has nothing else in its delta; None for any other."""
     try:
-        found = json.loads(event)
+        found = parse_json(event)
         for step in _PATH:
             found = found[step]
     except (LookupError, TypeError, ValueError):

@@ -15,6 +15,7 @@ from agent.workspace_root import find_workspace_root
 from cli.commands.options import Folder
 from cli.output.standard_streams import print_json
 from sandbox.errors import Fault, UserError
+from sandbox.parsed_data import parse_json
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
@@ -81,7 +82,6 @@ def list_hooks(folder: Path, *, as_json: bool) -> int:
 
 def try_hooks(folder: Path, event: str, tool: str, given: str, *, as_json: bool) -> int:
     """Run the hooks of an event that match and print their answers. Returns the exit code. Raises UserError."""
-    import json
 
     from agent.extension.hooks.hook_definition import EVENTS
     from sandbox.process.bounded_end import run_loop
@@ -89,7 +89,7 @@ def try_hooks(folder: Path, event: str, tool: str, given: str, *, as_json: bool)
     if event not in EVENTS:
         raise UserError(Fault.USAGE, f"there is no event {event!r}", f"Events: {', '.join(EVENTS)}.")
     try:
-        fields = json.loads(given)
+        fields = parse_json(given)
     except ValueError as error:
         raise UserError(Fault.USAGE, f"--input is no JSON: {error}") from None
     if not isinstance(fields, dict):

@@ -31,6 +31,7 @@ from packages.evaluation.tasks.task_folder import BASE_PATCH_FILE, TASK_FILE
 from packages.evaluation.tasks.task_writer import TaskDraft, create_suite_folder, write_suite_file, write_task
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
+from sandbox.parsed_data import parse_json
 
 if TYPE_CHECKING:
     from sandbox.access_settings import AccessSettings
@@ -246,7 +247,7 @@ def _read_journal(output: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in place.read_text("utf-8").splitlines():
         try:
-            row = json.loads(line)
+            row = parse_json(line)
             found[row["commit"]] = row["outcome"]
         except (ValueError, KeyError, TypeError):  # the line that a killed run was writing
             continue

@@ -16,6 +16,7 @@ from sandbox.errors import Fault, UserError, translate_write_errors
 from sandbox.fs.private_files import create_private_folder, write_private_file
 from sandbox.fs.regular_file import SOURCE, read_regular_file
 from sandbox.lazy_dataclass import dataclass
+from sandbox.parsed_data import parse_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +181,7 @@ class ResultStore:
         kept: set[str] = set()
         for line in content.splitlines():
             try:
-                entry = json.loads(line)
+                entry = parse_json(line)
                 attempt = str(entry["attempt"])
                 if entry["what"] == "spend":
                     sums = spent.setdefault(attempt, [0.0, 0.0, 0.0])
@@ -196,7 +197,7 @@ class ResultStore:
     def _read_run(self, place: Path) -> RunRecord | None:
         content = read_regular_file(place, SOURCE)
         try:
-            values = json.loads(content or b"")
+            values = parse_json(content or b"")
             return RunRecord(
                 **{
                     **values,

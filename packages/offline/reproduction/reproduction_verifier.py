@@ -13,6 +13,7 @@ from agent.verify.suite_evidence import list_modified_files
 from agent.verify.verdict import Claim, Verdict
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
+from sandbox.parsed_data import parse_json
 from tools.core.action import Observation, ToolFailure
 from tools.core.registry import Tool, tool
 from tools.core.untrusted_output import quote_lines
@@ -169,7 +170,7 @@ class ReproductionVerifier:
         if path is None:
             return None
         try:
-            return KeptReproduction(**{**json.loads(path.read_bytes()), "ref": ref})
+            return KeptReproduction(**{**parse_json(path.read_bytes()), "ref": ref})
         except (OSError, ValueError, TypeError):  # the artifact was pruned
             return None
 

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import create_private_folder, open_private, write_private_file
 from sandbox.lazy_dataclass import dataclass
+from sandbox.parsed_data import parse_json
 
 Outcome = Literal["changed", "unchanged", "failed"]
 
@@ -133,7 +134,7 @@ class Ledger:
             os.ftruncate(self._file, end)
         for line in content[:end].splitlines():
             try:
-                yield json.loads(line)
+                yield parse_json(line)
             except ValueError:
                 raise UserError(
                     Fault.CONFIGURATION,

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from sandbox.parsed_data import parse_json
 from sandbox.process.command import Command, Completed
 from tools.core.action import Observation, ToolFailure
 from tools.core.registry import Tool, tool
@@ -115,7 +116,7 @@ async def run_script(at: Workspace, script: str, texts: dict[str, str]) -> dict[
         return completed.stderr.text().strip().rpartition("\n")[2] or _describe_end(completed)
     whole = completed.stdout
     try:
-        found = json.loads(whole.head + whole.tail)
+        found = parse_json(whole.head + whole.tail)
     except ValueError:
         return "it prints"
     if not isinstance(found, dict) or not all(isinstance(found.get(path), str) for path in texts):

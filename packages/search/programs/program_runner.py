@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.lazy_dataclass import dataclass
+from sandbox.parsed_data import parse_json
 from sandbox.process.command import Command, Limits, Sandbox
 from sandbox.process.output_capture import HEAD
 
@@ -147,7 +148,7 @@ class ProgramRunner:
 def _read_reply(output: bytes) -> dict[str, Any]:
     """Return the worker's answer; {} if the program ended it, or wrote into its output."""
     try:
-        reply = json.loads(output)
+        reply = parse_json(output)
     except ValueError:  # killed, or not ours
         return {}
     return reply if isinstance(reply, dict) else {}

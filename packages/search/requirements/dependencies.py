@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
 from sandbox.lazy_pattern import compile_lazily
+from sandbox.parsed_data import parse_toml
 
 _NAME = compile_lazily(r"^\s*([A-Za-z0-9][\w.-]*)")
 
@@ -91,10 +91,7 @@ def _read_gemfile(text: str) -> Iterator[str]:
 
 
 def _load_toml(text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(str(error)) from None
+    return parse_toml(text)
 
 
 _READERS: Mapping[str, Callable[[str], Iterator[str]]] = {

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from agent.verify.requirement import (
 )
 from packages.search.requirements.extraction import build_requirements
 from packages.search.requirements.patterns import find_checks
+from sandbox import parsed_data
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import read_regular_file
 from sandbox.fs.untrusted_file import read_workspace_file
@@ -70,8 +70,8 @@ def parse_toml(text: str, source: str) -> list[Requirement]:
     from pydantic import TypeAdapter, ValidationError
 
     try:
-        tables = tomllib.loads(text.replace("\r\n", "\n"))
-    except tomllib.TOMLDecodeError as error:
+        tables = parsed_data.parse_toml(text.replace("\r\n", "\n"))
+    except ValueError as error:
         raise UserError(Fault.CONFIGURATION, f"{name}: {error}") from None
     rows = tables.pop("requirement", [])
     if tables:

@@ -6,7 +6,6 @@ import ast
 import itertools
 import json
 import shlex
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from packages.setup.importing.hook_import import add_hooks
 from packages.setup.importing.import_plan import ImportPlan, get_table, read_json
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
+from sandbox.parsed_data import parse_toml
 from sandbox.policy.rules import Permission
 
 _DECISIONS: Mapping[str, Permission] = {"allow": "allow", "prompt": "ask", "forbidden": "deny"}
@@ -27,10 +27,10 @@ _AGENT_FIELDS = {"name", "description", "developer_instructions", "model_reasoni
 def read_toml(path: Path, plan: ImportPlan) -> dict[str, Any]:
     """Return a TOML file's table, {} if there is none, or none that can be read, which the plan then tells."""
     try:
-        return tomllib.loads((read_regular_file(path, SETTINGS) or b"").decode("utf-8"))
+        return parse_toml((read_regular_file(path, SETTINGS) or b"").decode("utf-8"))
     except UserError as error:
         plan.left.append(error.message)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         plan.left.append(f"{path}: it is no TOML: {error}")
     return {}
 

@@ -12,6 +12,7 @@ from packages.setup.importing.gemini_parts import add_agents, add_policies, add_
 from packages.setup.importing.import_plan import ImportPlan, add_servers, get_names, get_table, read_json
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
+from sandbox.parsed_data import parse_toml
 
 _TAKEN = {
     *(
@@ -133,15 +134,13 @@ def _explain_off_servers(
 
 def _add_commands(plan: ImportPlan, folder: Path) -> None:
     """Take commands, which are TOML there, as Markdown."""
-    import tomllib
-
     for path in sorted(folder.rglob("*.toml")) if folder.is_dir() else ():
         try:
-            found = tomllib.loads((read_regular_file(path, SETTINGS) or b"").decode("utf-8"))
+            found = parse_toml((read_regular_file(path, SETTINGS) or b"").decode("utf-8"))
             text = convert_command(str(found["prompt"]), str(found.get("description") or ""))
         except UserError as error:
             plan.left.append(error.message)
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError):
+        except (ValueError, KeyError):
             plan.left.append(f"{path}: it is no command of Gemini: it needs `prompt`")
         else:
             name = path.relative_to(folder).with_suffix(".md").as_posix()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+from sandbox import parsed_data
 from sandbox.fs.regular_file import read_start
 
 
@@ -46,15 +45,15 @@ def get_table(value: object, *keys: str) -> dict[str, object]:
 def parse_toml(text: str) -> dict[str, object]:
     """Parse a TOML file; empty if it is not valid."""
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+        return parsed_data.parse_toml(text)
+    except ValueError:
         return {}
 
 
 def parse_json(text: str) -> object:
     """Parse a JSON file; None if it is not valid."""
     try:
-        return json.loads(text)
+        return parsed_data.parse_json(text)
     except ValueError:
         return None
 

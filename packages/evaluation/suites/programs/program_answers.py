@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from packages.evaluation.suites.programs.program_judge import agrees
 from sandbox.lazy_dataclass import dataclass
+from sandbox.parsed_data import parse_json
 
 if TYPE_CHECKING:
     from tools.core.workspace import Workspace
@@ -96,7 +97,7 @@ def compute_answers(
     found: list[Answer] = []
     for line in done.stdout.head.decode("utf-8", "replace").splitlines()[: len(inputs)]:
         try:
-            answer = json.loads(line)
+            answer = parse_json(line)
         except ValueError:  # the last line of a program that was killed
             break
         found.append(answer if isinstance(answer, dict) else {"error": "no answer"})

@@ -22,6 +22,7 @@ from packages.evaluation.tasks.task_writer import TaskDraft
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import read_regular_file
 from sandbox.fs.untrusted_file import read_workspace_file
+from sandbox.parsed_data import parse_json
 
 SECONDS, CHECK_SECONDS, SETUP_SECONDS = 1800.0, 1800.0, 1200.0
 
@@ -83,8 +84,8 @@ def read_instances(path: Path) -> list[dict[str, Any]]:
     if content is None:
         raise UserError(Fault.USAGE, f"there is no file {str(path)!r}")
     try:
-        rows = json.loads(content) if content.lstrip().startswith(b"[") else [
-            json.loads(line) for line in content.splitlines() if line.strip()
+        rows = parse_json(content) if content.lstrip().startswith(b"[") else [
+            parse_json(line) for line in content.splitlines() if line.strip()
         ]  # fmt: skip
     except ValueError as error:
         raise UserError(Fault.CONFIGURATION, f"{path}: no JSON: {error}") from None

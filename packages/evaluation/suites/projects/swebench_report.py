@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from sandbox.errors import Fault, UserError
+from sandbox.parsed_data import parse_json
 
 Verdict = Literal["resolved", "unresolved", "error", "empty", "unrun"]
 
@@ -34,7 +34,7 @@ def read_report(path: Path) -> dict[str, Verdict]:
             raise UserError(Fault.USAGE, f"no report.json below {str(path)!r}")
         return {name: verdict for each in files for name, verdict in read_report(each).items()}
     try:
-        values = json.loads(path.read_text("utf-8"))
+        values = parse_json(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(Fault.CONFIGURATION, f"{path}: no report: {error}") from None
     found = _read_run(values) if isinstance(values, dict) else {}
