@@ -86,8 +86,11 @@ def _find_visible_spans(text: str) -> list[Span]:
 _ESCAPE = r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-Z\\-_])"
 _INVISIBLE = "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
 _INVISIBLE += "\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
-_HIDDEN_ASCII = "\x1b\0\b\x7f"
-_SKIPPED = rf"{_ESCAPE}|{_INVISIBLE[:-1]}\0\x7f]"
+_HIDDEN_ASCII = "\x1b\0\b\x7f\r"
+_RETURN = r"(?<=\S)\r+(?=[^\s\r])"
+"""Within a word: as the end of a line it stands before its `\\n`."""
+
+_SKIPPED = rf"{_ESCAPE}|{_RETURN}|{_INVISIBLE[:-1]}\0\x7f]"
 _OVERWRITTEN = rf"{_SKIPPED}|[^\n\x1b]\x08"
 """What a person does not see between two characters, also what is overwritten: that search takes six times as long."""
 
@@ -95,7 +98,7 @@ _OVERWRITTEN = rf"{_SKIPPED}|[^\n\x1b]\x08"
 def _compile_hidden(text: str) -> re.Pattern[str]:
     if "\b" in text:
         return _compile_pattern(_OVERWRITTEN)
-    has_codes_only = text.isascii() and "\0" not in text and "\x7f" not in text
+    has_codes_only = text.isascii() and not any(each in text for each in "\0\x7f\r")
     return _compile_pattern(_ESCAPE if has_codes_only else _SKIPPED)
 
 
@@ -189,7 +192,7 @@ def _find_safe_end(text: str, given: int) -> int:
     if "-----BEGIN" in text and (match := _compile_pattern(_OPEN_KEY).search(text, given)):
         end = match.start()
     end = max(min(end, find_unfinished(text)), given)
-    white = max(text.rfind(each, given, end) for each in " \n\t\r")
+    white = max(text.rfind(each, given, end) for each in " \n\t")
     settled = max(white + 1, given)
     return settled if size - settled <= _LONGEST else size - _CONTEXT
 

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import random
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, count, repeat
 
@@ -157,6 +158,24 @@ def _send_refusal(shapes: Shapes) -> RawAnswer:
     )
 
 
+def _compress(
+    pieces: Iterator[bytes], *, kind: str = "text/event-stream", status: int = 200, encoding: str = "gzip"
+) -> RawAnswer:
+    """Return an answer of a few megabytes that are some gigabytes."""
+
+    def pack() -> Iterator[bytes]:
+        packer = zlib.compressobj(9, wbits=31)
+        for piece in pieces:
+            yield packer.compress(piece)
+        yield packer.flush()
+
+    return RawAnswer(pieces=pack(), status=status, kind=kind, headers={"Content-Encoding": encoding})
+
+
+def _name_call(shapes: Shapes, name: str) -> bytes:
+    return shapes.call(0).replace(b'"read"', b'"' + name.encode() + b'"')
+
+
 ATTACKS: Mapping[str, Callable[[Shapes], RawAnswer]] = {
     "endless arguments": lambda to: _stream((to.begin(), to.call(0)), repeat(to.arguments(0, WORDS))),
     "arguments by the letter": lambda to: _stream(
@@ -189,6 +208,63 @@ ATTACKS: Mapping[str, Callable[[Shapes], RawAnswer]] = {
     ),
     "a whole answer of brackets": lambda to: RawAnswer(pieces=repeat(b"[" * PIECE), kind="application/json"),
     "a refusal without an end": _send_refusal,
+    "line ends": lambda to: _stream((to.begin(),), repeat(b"\n" * PIECE)),
+    "carriage returns": lambda to: _stream((to.begin(),), repeat(b"\r" * PIECE)),
+    "a comment without an end": lambda to: _stream((to.begin(), b": "), repeat(b"x" * PIECE)),
+    "names of events": lambda to: _stream((to.begin(),), _repeat_small(b"event: x\nid: 1\nretry: 5\n\n")),
+    "a name of an event without an end": lambda to: _stream((to.begin(), b"event: "), repeat(b"x" * PIECE)),
+    "whitespace for an answer": lambda to: RawAnswer(pieces=repeat(b" " * PIECE), kind="application/json"),
+    "whitespace for a refusal": lambda to: RawAnswer(
+        pieces=repeat(b" " * PIECE), status=500, kind="application/json"
+    ),
+    "thousands of choices": lambda to: _stream(
+        (to.begin(),),
+        repeat(format_event({"choices": [{"index": n, "delta": {"content": "a"}} for n in range(5_000)]})),
+    ),
+    "far indexes": lambda to: _stream(
+        (to.begin(),), (to.arguments(10**9 + n * 10**6, '{"a":') for n in count())
+    ),
+    "odd indexes": lambda to: _stream(
+        (to.begin(),), repeat(b"".join(to.arguments(n, "{}") for n in (-1, 2**70, -(2**70))))
+    ),
+    "a name without an end": lambda to: _stream((to.begin(),), repeat(_name_call(to, WORDS))),
+    "arguments in turn": lambda to: _stream(
+        (to.begin(), *map(to.call, range(100))), repeat(b"".join(to.arguments(n, "a") for n in range(100)))
+    ),
+    "halves of characters": lambda to: _stream((to.begin(),), _repeat_small(to.text("\ud83d"))),
+    "escapes": lambda to: _stream((to.begin(),), repeat(to.text("\x1b[2J\0" * 5_000))),
+    "numbers of many digits": lambda to: _stream(
+        (to.begin(),),
+        repeat(b'data: {"choices": [], "usage": {"prompt_tokens": ' + b"9" * 400_000 + b"}}\n\n"),
+    ),
+    "usage": lambda to: _stream(
+        (to.begin(),),
+        _repeat_small(format_event({"choices": [], "usage": {"prompt_tokens": 1, "total_tokens": 2}})),
+    ),
+    "ends": lambda to: _stream(
+        (to.begin(),),
+        _repeat_small(format_event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})),
+    ),
+    "a compressed bomb of events": lambda to: _compress(
+        chain((to.begin(),), repeat(to.text("a" * 1_000_000), 2_000))
+    ),
+    "a compressed bomb of one line": lambda to: _compress(
+        chain((b"data: ",), repeat(b" " * 1_000_000, 2_000))
+    ),
+    "a compressed bomb for an answer": lambda to: _compress(
+        repeat(b" " * 1_000_000, 2_000), kind="application/json"
+    ),
+    "a compressed bomb for a refusal": lambda to: _compress(repeat(b" " * 1_000_000, 2_000), status=400),
+    "compressed twice": lambda to: _compress(
+        iter(_compress(repeat(bytes(1_000_000), 2_000)).pieces), encoding="gzip, gzip"
+    ),
+    "a flood of headers": lambda to: RawAnswer(
+        pieces=repeat(to.text("a")), headers={f"X-{n}": "v" * 900 for n in range(5_000)}
+    ),
+    "a header without an end": lambda to: RawAnswer(
+        pieces=repeat(to.text("a")), headers={"X": "v" * 2_000_000}
+    ),
+    "half a key and more": lambda to: _stream((to.begin(),), repeat(to.text("ghp_" + "a1" * 30_000))),
 }
 """By name: what is answered to each request, in any of the formats."""
 

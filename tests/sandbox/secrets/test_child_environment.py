@@ -349,7 +349,7 @@ def test_a_secret_that_comes_letter_by_letter_is_redacted() -> None:
     "hidden",
     [
         *("\u200b", "\u00ad", "\u200d", "\u2060", "\ufeff", "\u202d", "\U000e0041", "\ufe0f", "\u034f"),
-        *("\0", "\x7f", "x\b", "\x1b[m\u200b", "\u200b" * 40),
+        *("\r", "\r\r", "\x1b[K\r", "\0", "\x7f", "x\b", "\x1b[m\u200b", "\u200b" * 40),
     ],
     ids=ascii,
 )
