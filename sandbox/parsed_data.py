@@ -5,13 +5,22 @@ from __future__ import annotations
 import json
 from typing import Any
 
+DEEPEST = 200
+"""Tables and lists in each other: what is written by hand or by programs has some tens."""
+
+_TOO_DEEP = "it is nested too deep"
+
 
 def parse_json(content: str | bytes | bytearray) -> Any:
     """Parse JSON. Raises ValueError, also for what is nested deeper than the parser goes."""
     try:
-        return json.loads(content)
+        found = json.loads(content)
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError(_TOO_DEEP) from None
+    marks = (b"[", b"{") if isinstance(content, bytes | bytearray) else ("[", "{")
+    if sum(content.count(each) for each in marks) > DEEPEST:  # type: ignore[arg-type]
+        _check_depth(found)
+    return found
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -19,6 +28,24 @@ def parse_toml(text: str) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(text)
+        found = tomllib.loads(text)
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError(_TOO_DEEP) from None
+    if text.count(".") + text.count("[") + text.count("{") > DEEPEST:
+        _check_depth(found)
+    return found
+
+
+def _check_depth(value: object) -> None:
+    """Raise ValueError for tables and lists in each other that nobody could go through, or write, by recursion."""
+    level = [value]
+    for _ in range(DEEPEST):
+        inner = [
+            each.values() if isinstance(each, dict) else each
+            for each in level
+            if isinstance(each, dict | list)
+        ]
+        if not inner:
+            return
+        level = [each for values in inner for each in values]
+    raise ValueError(_TOO_DEEP)

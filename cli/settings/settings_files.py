@@ -34,11 +34,11 @@ def read_settings_file(path: Path) -> dict[str, Any]:
         text = read_regular_file(path, SETTINGS)
     if text is None:
         return {}
-    import tomllib
+    from sandbox.parsed_data import parse_toml
 
     try:
-        return tomllib.loads(text.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        return parse_toml(text.decode("utf-8"))
+    except ValueError as error:  # UnicodeDecodeError is one
         message = f"{str(path)!r} is not valid TOML: {error}"
         raise UserError(
             Fault.CONFIGURATION, message, _find_hint(text.decode("utf-8", "replace"), str(error))

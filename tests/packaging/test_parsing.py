@@ -21,16 +21,21 @@ def list_caught(handler: ast.ExceptHandler) -> set[str]:
 
 
 def list_loads(tree: ast.AST) -> list[int]:
-    """Return the lines of calls whose ValueError is caught, and whose RecursionError is not."""
+    """Return the lines of calls of which some errors are caught, and not all: a long number is a ValueError alone."""
     lines = []
     for node in ast.walk(tree):
         if not isinstance(node, ast.Try) or not node.handlers:
             continue
         caught = set().union(*map(list_caught, node.handlers))
-        if caught & {"ValueError", "JSONDecodeError", "TOMLDecodeError"} and not caught & {
-            "RecursionError",
-            "Exception",
-        }:
+        narrow = caught & {"JSONDecodeError", "TOMLDecodeError"} and "ValueError" not in caught
+        if narrow or (
+            caught & {"ValueError"}
+            and not caught
+            & {
+                "RecursionError",
+                "Exception",
+            }
+        ):
             calls = [each for inner in node.body for each in ast.walk(inner) if isinstance(each, ast.Call)]
             lines += [
                 each.lineno for each in calls if ast.unparse(each.func) in ("json.loads", "tomllib.loads")
@@ -55,6 +60,14 @@ def test_no_module_forgets_that_nesting_may_be_too_deep() -> None:
 def test_json_of_any_depth_is_a_wrong_value(text: str) -> None:
     with pytest.raises(ValueError, match=r"deep|digits|value"):
         parse_json(text)
+
+
+@pytest.mark.parametrize(
+    "text", [".".join("a" * 5_000) + " = 1", "x = " + "9" * 5_000, "x = " + "[" * 300 + "]" * 300]
+)
+def test_odd_toml_is_a_wrong_value(text: str) -> None:
+    with pytest.raises(ValueError, match=r"deep|digits"):
+        parse_toml(text)
 
 
 def test_toml_of_any_depth_is_a_wrong_value() -> None:

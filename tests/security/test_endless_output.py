@@ -26,6 +26,17 @@ ENDLESS = {
     "addresses": r"yes 'http://a:' | tr -d '\n'",
     "colours": r"yes \"$(printf '\033[31mred\033[0m token = abc')\"",
     "bytes": "cat /dev/urandom",
+    "errors": f"yes {KEY} >&2",
+    "both": "yes out & yes err >&2",
+    "NUL": "cat /dev/zero",
+    "returns": r"yes x | tr '\n' '\r'",
+    "overwritten": r"yes \"$(printf 'a\b')\" | tr -d '\n'",
+    "codes without an end": r"yes \"$(printf '\033]0;')\" | tr -d '\n'",
+    "a key without an end": "echo -----BEGIN RSA PRIVATE KEY-----; yes MIIEpAIBAAKCAQEA",
+    "halves of characters": r"yes \"$(printf '\342\202')\" | tr -d '\n'",
+    "a terminal": "script -qc yes /dev/null",
+    "many writers": "for i in 1 2 3 4 5 6 7 8; do yes $i & done; wait",
+    "left behind": "(setsid yes &) ; sleep 60",
 }
 
 SLACK = 1.5

@@ -18,6 +18,8 @@ BROKEN = {
     "other settings": b'mode = "full"\n',
     "no tables": b'rules = "all"\n',
     "deep": b"x = " + b"[" * 20_000 + b"]" * 20_000,
+    "a long number": b"x = " + b"9" * 10_000,
+    "dots": b".".join([b"a"] * 5_000) + b" = 1",
     "huge": b"#" * 3_000_000,
 }
 
@@ -54,6 +56,16 @@ def test_no_command_ends_with_it(what: str, shop: Path, tmp_path: Path) -> None:
     listed = run("trust", "--list", cwd=shop)
     assert listed.code == 0, listed.err
     assert "not trusted: " in listed.out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["a long number", "dots", "deep"])
+def test_settings_of_a_project_are_one_line_too(what: str, shop: Path) -> None:
+    (shop / "patchwright.toml").write_bytes(BROKEN[what])
+    for words in (("run", "Look", "--model", "offline"), ("trust", "--list"), ("doctor",)):
+        done = run(*words, cwd=shop)
+        assert "Traceback" not in done.err + done.out, words
+        assert done.code != 70, words
 
 
 def test_the_other_files_can_be_trusted_beside_it(shop: Path) -> None:

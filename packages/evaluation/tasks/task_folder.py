@@ -15,6 +15,7 @@ from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import SETTINGS, SOURCE
 from sandbox.fs.untrusted_file import read_workspace_file
 from sandbox.lazy_dataclass import dataclass
+from sandbox.parsed_data import parse_toml
 
 TASK_FILE = "task.toml"
 PROMPT_FILE = "prompt.md"
@@ -85,13 +86,11 @@ def load_task(folder: Path) -> Task:
 
 def parse_table(kind: type[Table], content: bytes, place: Path) -> Table:
     """Return a TOML file as a model. Raises UserError: one line with the path, the field and the value."""
-    import tomllib
-
     from pydantic import ValidationError
 
     try:
-        values = tomllib.loads(content.decode("utf-8-sig").replace("\r\n", "\n"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        values = parse_toml(content.decode("utf-8-sig").replace("\r\n", "\n"))
+    except ValueError as error:
         raise UserError(Fault.CONFIGURATION, f"{place}: no TOML: {error}") from None
     try:
         return kind.model_validate(values)

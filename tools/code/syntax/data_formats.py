@@ -13,7 +13,7 @@ def find_json_problems(source: str) -> list[Problem]:
         json.loads(source)
     except json.JSONDecodeError as error:
         return [Problem(line=error.lineno, message=error.msg)]
-    except RecursionError:  # nested too deeply to check
+    except (ValueError, RecursionError):  # a number too long, or nested too deeply to check
         return []
     return []
 
@@ -27,7 +27,7 @@ def find_toml_problems(source: str) -> list[Problem]:
         tomllib.loads(source)
     except tomllib.TOMLDecodeError as error:
         first, later = str(error), _find_later_toml_error(source)
-    except RecursionError:  # nested too deeply to check
+    except (ValueError, RecursionError):  # a number too long, or nested too deeply to check
         return []
     else:
         return []
