@@ -12,6 +12,7 @@ from agent.app_dirs import Home, make_private_folder
 from agent.events import End, MessageEvent, Prompt, SessionStart, SideCall, Title
 from agent.session.log import read_events
 from agent.session.log_lines import DamagedLog
+from agent.session.session_preview import list_logs
 from agent.sqlite_cache import connect_with_schema, open_cache
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
@@ -54,7 +55,7 @@ def load_session_summaries(home: Home, project: Path | None = None) -> list[Sess
 
     Those of a project include children that worked in a worktree of it.
     """
-    logs = sorted((home.data / "projects").glob("*/sessions/*/log.jsonl"))
+    logs = sorted(list_logs(home.data / "projects", "*/sessions/*/log.jsonl"))
     if not logs:
         return []
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -29,6 +30,18 @@ class SessionPreview:
     model: str
     unfinished: bool
     cut_off: bool = False
+
+
+def list_logs(folder: Path, pattern: str = "*/log.jsonl") -> list[Path]:
+    """Return the logs of sessions: a pipe, a device or a link in place of one would hold every command up."""
+    return [each for each in folder.glob(pattern) if _is_regular(each)]
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:  # gone, or not readable
+        return False
 
 
 def preview_session(folder: Path) -> SessionPreview:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from agent.session.session_index import SessionSummary
+from agent.session.session_preview import list_logs
 from sandbox.lazy_dataclass import dataclass
 
 
@@ -100,7 +101,7 @@ def prune_snapshots(project: Path) -> int:
     if not (project / "snapshots").is_dir():
         return 0
     try:
-        keep = collect_snapshots((project / "sessions").glob("*/log.jsonl"))
+        keep = collect_snapshots(list_logs(project / "sessions"))
     except (OSError, UserError):  # an unreadable log may refer to any of them
         return 0
     snapshots = Snapshots(project, project / "snapshots")

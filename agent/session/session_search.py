@@ -25,6 +25,7 @@ from agent.events import (
     Title,
     parse_event,
 )
+from agent.session.session_preview import list_logs
 from agent.sqlite_cache import connect_with_schema, open_cache
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
@@ -56,7 +57,7 @@ class SearchHit:
 
 def search_logs(home: Home, words: str, *, project: Path | None = None, limit: int = 20) -> list[SearchHit]:
     """Return the best matches of all the words in the sessions of a project (its data folder; None: of all)."""
-    logs = sorted((home.data / "projects").glob("*/sessions/*/log.jsonl"))
+    logs = sorted(list_logs(home.data / "projects", "*/sessions/*/log.jsonl"))
     query = build_all_words_query(words)
     if not query:
         return []

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from agent.session.session_preview import list_logs
 from agent.session.session_pruning import collect_snapshots, is_open
 from agent.session_settings import SnapshotSettings
 from sandbox.errors import UserError
@@ -20,7 +21,7 @@ def limit_snapshots(project: Path, budget: SnapshotSettings) -> str:
     `undo` would take back next; nothing is deleted while a session has the store open.
     """
     store, most_bytes = project / "snapshots", budget.megabytes * 1_000_000
-    logs = sorted((project / "sessions").glob("*/log.jsonl"), key=_read_time, reverse=True)
+    logs = sorted(list_logs(project / "sessions"), key=_read_time, reverse=True)
     since = time.time() - budget.days * 86_400
     kept = [log for log in logs if _read_time(log) >= since or is_open(log.parent)]
     before = size = _measure_size(store)

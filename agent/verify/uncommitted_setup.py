@@ -112,8 +112,10 @@ def _read_now(workspace: Workspace, path: str) -> bytes | None:
 
 def _list_left_behind(sessions: Path) -> Iterator[str]:
     """Yield the files that a turn changed last which did not achieve what was asked."""
+    from agent.session.session_preview import list_logs
+
     known = set[str]()
-    for log in sorted(sessions.glob("*/log.jsonl"), key=_get_time, reverse=True)[:MOST_LOGS]:
+    for log in sorted(list_logs(sessions), key=_get_time, reverse=True)[:MOST_LOGS]:
         for files, failed in _read_ends(log):
             if failed:
                 yield from files - known

@@ -10,7 +10,7 @@ from typing import Literal
 from agent.app_dirs import Home
 from agent.events import End
 from agent.session.log import read_events
-from agent.session.session_preview import is_child_session, preview_session
+from agent.session.session_preview import is_child_session, list_logs, preview_session
 from agent.session.session_pruning import is_open
 from cli.detached.mailbox import read_question
 from cli.detached.run_record import read_record
@@ -93,7 +93,7 @@ def find_session(home: Home, name: str) -> Path:
 
     Raises UserError if there is none, or several.
     """
-    logs = (home.data / "projects").glob("*/sessions/*/log.jsonl")
+    logs = list_logs(home.data / "projects", "*/sessions/*/log.jsonl")
     folders = [path.parent for path in logs]
     fitting = [each for each in folders if each.name == name] or [
         each for each in folders if name and (each.name.startswith(name) or each.name.endswith(name))

@@ -67,12 +67,16 @@ def load_session_attempts(folder: Path, session: str) -> SessionAttempts:
 
 
 def _list_newest_first(sessions: Path) -> list[Path]:
-    logs = [(path.stat().st_mtime_ns, path.parent) for path in sessions.glob("*/log.jsonl")]
+    from agent.session.session_preview import list_logs
+
+    logs = [(path.stat().st_mtime_ns, path.parent) for path in list_logs(sessions)]
     return [place for _, place in sorted(logs, reverse=True)]
 
 
 def _find_named(sessions: Path, name: str) -> Path:
-    places = [path.parent for path in sessions.glob("*/log.jsonl")]
+    from agent.session.session_preview import list_logs
+
+    places = [path.parent for path in list_logs(sessions)]
     fitting = [each for each in places if each.name == name] or [
         each for each in places if each.name.startswith(name) or each.name.endswith(name)
     ]

@@ -119,9 +119,9 @@ def find_newest_session(home: Home, root: Path) -> str:
 
     Raises UserError if there is none.
     """
-    from agent.session.session_preview import is_child_session
+    from agent.session.session_preview import is_child_session, list_logs
 
-    logs = (home.get_project_folder(root) / "sessions").glob("*/log.jsonl")
+    logs = list_logs(home.get_project_folder(root) / "sessions")
     newest = sorted(((path.stat().st_mtime_ns, path.parent) for path in logs), reverse=True)
     found = next((folder.name for _, folder in newest if not is_child_session(folder)), None)
     if found is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from agent.session.session_preview import preview_session
 from agent.session.session_search import search_logs
 from cli.commands.sessions.sessions import list_sessions
 from cli.commands.sessions.undo import undo_turn
+from cli.detached.run_record import RECORD, read_record
 from cli.detached.run_state import load_run_states
 from sandbox.errors import UserError
 
@@ -83,6 +85,37 @@ def test_an_odd_line_is_damage_with_its_place_and_the_rest_goes_on(
     assert {each.path.name for each in search_logs(home, "second")} == {good.name}
     with pytest.raises(UserError, match="damaged after byte"):
         Session.open(bad)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "loop"])
+def test_what_is_no_file_holds_no_command_up(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, root = Home.from_environment(), tmp_path
+    (root / ".git").mkdir()
+    bad, good = start(home, root, "first"), start(home, root, "second")
+    log = bad / "log.jsonl"
+    log.unlink()
+    match kind:
+        case "pipe":
+            os.mkfifo(log)
+        case "folder":
+            log.mkdir()
+        case _:
+            log.symlink_to("/dev/zero" if kind == "device" else "log.jsonl")
+    assert list_sessions(root, all_projects=False, flat=True, as_json=False) == 0
+    assert good.name in capsys.readouterr().out
+    assert undo_turn(root, "") == 3
+    assert load_run_states(home, root, ended=True) == []
+    assert {each.path.name for each in search_logs(home, "second")} == {good.name}
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"pid": 1e999, "began": 1, "folder": "", "terminal": ""}', "null"]
+)
+def test_an_odd_record_of_a_run_is_none(text: str, tmp_path: Path) -> None:
+    (tmp_path / RECORD).write_text(text)
+    assert read_record(tmp_path) is None
 
 
 def test_texts_that_no_database_takes_are_listed(tmp_path: Path) -> None:
