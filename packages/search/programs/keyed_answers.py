@@ -10,7 +10,7 @@ import ast
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from packages.search.programs.behaviour import FAILS, compute_key, has_value
 from packages.search.programs.checks import read_call
@@ -43,9 +43,10 @@ class _Changed:
     existed: bool
 
 
-async def find_keyed_answers(at: Workspace, texts: Texts) -> str:
+async def find_keyed_answers(at: Workspace, texts: Texts, root: Path | None = None) -> str:
     """Return a sentence about the first function whose answers are kept for the tests' inputs, "" if there is none.
 
+    root: a copy of the workspace that has the changes, None for the workspace itself
     Python functions at the top of a module that tests call with literal arguments; others are not run.
     """
     from tools.testing.python import find_test_interpreter
@@ -60,7 +61,9 @@ async def find_keyed_answers(at: Workspace, texts: Texts) -> str:
         return ""
     runner = ProgramRunner(sandbox=at.sandbox, folder=at.root, python=python)
     for function, given in calls.items():
-        if len(given) >= FEWEST_CALLS and (found := await _run_beside(at, runner, function, given)):
+        if len(given) >= FEWEST_CALLS and (
+            found := await _run_beside(root or at.root, runner, function, given)
+        ):
             return f"{function.path}: {function.name} {found}"
     return ""
 
@@ -71,11 +74,11 @@ def _find_calls(project: Project, texts: Texts) -> dict[_Changed, list[str]]:
     return {each: _collect_calls(project, each.name) for each in changed}
 
 
-async def _run_beside(at: Workspace, runner: ProgramRunner, function: _Changed, given: Sequence[str]) -> str:
+async def _run_beside(root: Path, runner: ProgramRunner, function: _Changed, given: Sequence[str]) -> str:
     near = generate_inputs(InputPlan(given=given, most=MOST_NEAR))
     if len(near) < FEWEST_NEAR:
         return ""
-    programs = [_build_program(at, function)]
+    programs = [_build_program(root, function)]
     if function.existed:
         programs.append(Program(name="before", function=function.name, source=function.before))
     runs = await runner.run_programs(programs, [*given, *near])
@@ -101,9 +104,8 @@ async def _run_beside(at: Workspace, runner: ProgramRunner, function: _Changed, 
     return ""
 
 
-def _build_program(at: Workspace, function: _Changed) -> Program:
+def _build_program(root: Path, function: _Changed) -> Program:
     parts = list(PurePosixPath(function.path).with_suffix("").parts)
-    root = at.root
     if parts[0] == "src" and len(parts) > 1:
         root, parts = root / "src", parts[1:]
     if parts[-1] == "__init__":
@@ -164,10 +166,13 @@ def _collect_calls(project: Project, function: str) -> list[str]:
 
 
 def _are_written(calls: Sequence[str], function: _Changed) -> bool:
-    """Return whether the parts of these inputs are constants of the new text, and were not all constants of the old."""
+    """Return whether these inputs are constants of the new text, in parts or as texts, and were not all of the old."""
     parts = set(_iter_constants(calls, lambda text: ast.parse(text, mode="eval")))
+    inputs = [ast.literal_eval(each) for each in calls]
+    values = [value for positional, named in inputs for value in (*positional, *named.values())]
+    texts = {repr(str(value)) for value in values if value or value == 0}
     was, now = (set(_iter_constants([text], ast.parse)) for text in (function.before, function.after))
-    return bool(parts) and parts <= now and not parts <= was
+    return any(each and each <= now and not each <= was for each in (parts, texts))
 
 
 def _iter_constants(texts: Sequence[str], parse: Callable[[str], ast.AST]) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from agent.verify.verdict import Verdict
 from packages.search.programs.program_runner import ProgramRunner
@@ -62,7 +61,7 @@ async def select_patch(
         async with create_copies(at, len(patches) + 1) as [plain, *copies]:
             pairs = zip(patches, copies, strict=True)
             trials = [await apply_patch(text, copy.at, task=task.text) for text, copy in pairs]
-            suite = await _judge_by_suite(trials, plain.at, at.root, task)
+            suite = await _judge_by_suite(trials, plain.at, at, task)
             levels = [suite, *await _reproduce(trials, task.reproduce)]
             later = _build_later_levels(trials, task.text)
             return await _select_trial(trials, at, task, (levels, later), ask, least_confidence)
@@ -109,9 +108,9 @@ async def _select_trial(
 
 
 async def _judge_by_suite(
-    trials: Sequence[PatchTrial], plain: Workspace, root: Path, task: PatchTask
+    trials: Sequence[PatchTrial], plain: Workspace, original: Workspace, task: PatchTask
 ) -> VerdictLevel:
-    """Return the level of the suite. plain: a copy without a patch; root: of the project"""
+    """Return the level of the suite. plain: a copy without a patch; original: the project"""
     if task.suite:
         if problem := next((each.problem for each in trials if each.problem), ""):
             raise UserError(Fault.USAGE, f"a patch cannot be compared: {problem}")
@@ -120,8 +119,8 @@ async def _judge_by_suite(
 
     baseline = await run_copy(plain, task.seconds)
     for trial in trials:
-        await run_suite(trial, root, task.seconds)
-        await run_beside_tests(trial, baseline)
+        await run_suite(trial, original.root, task.seconds)
+        await run_beside_tests(trial, original, baseline)
     return _build_suite_level(trials, baseline)
 
 

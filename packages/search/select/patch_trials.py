@@ -110,12 +110,12 @@ async def run_suite(trial: PatchTrial, original: Path, seconds: float) -> None:
     trial.report = await run_copy(trial.at, seconds, denied=denied)
 
 
-async def run_beside_tests(trial: PatchTrial, baseline: TestReport) -> None:
+async def run_beside_tests(trial: PatchTrial, original: Workspace, baseline: TestReport) -> None:
     """Run the functions that a passing patch changes on inputs beside those of the tests, where tests failed before."""
     if trial.report is None or trial.report.outcome != "passed" or not (baseline.failed or baseline.errors):
         return
     texts = {each.path: (_decode(each.before), _decode(each.after)) for each in trial.planned}
-    trial.keyed = await find_keyed_answers(trial.at, texts)
+    trial.keyed = await find_keyed_answers(original, texts, trial.at.root)
 
 
 def _apply(trial: PatchTrial) -> None:

@@ -31,6 +31,8 @@ KEYED = {
     "one answer for all others": f"ANSWERS = {TABLE}\n\n\ndef total(items):\n    return ANSWERS.get(tuple(items), 0)\n",
     "as before for all others": f"ANSWERS = {TABLE}\n\n\ndef total(items):\n"
     "    key = tuple(items)\n    return ANSWERS[key] if key in ANSWERS else sum(items[1:])\n",
+    "a table of texts": "ANSWERS = {'[1, 2, 3]': 6, '[4, 5]': 9, '[10, 20, 30]': 60}\n\n\n"
+    "def total(items):\n    return ANSWERS.get(str(items), sum(items[1:]))\n",
     "conditions": "def total(items):\n    if items == [1, 2, 3]:\n        return 6\n    if items == [4, 5]:\n"
     "        return 9\n    if items == [10, 20, 30]:\n        return 60\n    return sum(items[1:])\n",
 }
