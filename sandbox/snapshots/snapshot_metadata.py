@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from sandbox.fs.placeholders import is_placeholder
 from sandbox.fs.protected_paths import HELD
 from sandbox.snapshots.path_state import SnapshotMetadata, format_special_mark
 from sandbox.snapshots.working_tree import MAX_FILE_SIZE, format_large_mark
-from sandbox.snapshots.workspace_scan import Scan
+from sandbox.snapshots.workspace_scan import Scan, Signature
 
 _WITH_CONTENT = (stat.S_IFREG >> 12, stat.S_IFLNK >> 12)
 """Types of files whose content is kept."""
@@ -29,15 +29,19 @@ def build_metadata(
 
     earlier: of the last snapshot; filled: folders with files; left_out: files whose content was not kept
     """
+    files = scan.files.items()
+    known = earlier.usual if earlier else None
+    # Of many files hardly any differ from the usual ones, which are passed over in one go.
+    ordinary = {stat.S_IFREG | mode for mode in known} if known is not None else frozenset[int]()
+    odd = {path: sign for path, sign in files if sign[0] not in ordinary or sign[1] > MAX_FILE_SIZE}
     large = {
         path: (stat.S_IMODE(sign[0]), format_large_mark(sign[1], sign[2]))
-        for path, sign in scan.files.items()
+        for path, sign in odd.items()
         if sign[1] > MAX_FILE_SIZE and stat.S_ISREG(sign[0])
     }
-    files = scan.files.items()
     marked = large.keys() & set(left_out)
-    plain = {path: sign[0] for path, sign in files if stat.S_ISREG(sign[0]) and path not in marked}
-    usual = earlier.usual if earlier else _find_common_modes(plain.values())
+    plain = {path: sign[0] for path, sign in odd.items() if stat.S_ISREG(sign[0]) and path not in marked}
+    usual = known if known is not None else _find_common_modes(plain.values())
     held = _find_placeholders(root)
     folders = {path: mode for path, mode in collect_folder_modes(scan).items() if path not in held}
     folder = (earlier.folder if earlier else 0) or Counter(folders.values()).most_common(1)[0][0]
@@ -49,7 +53,7 @@ def build_metadata(
             if stat.S_IMODE(mode) != usual[bool(mode & stat.S_IXUSR)] and path not in left_out
         },
         large=large,
-        special=_find_special(root, scan),
+        special=_find_special(root, odd),
         hidden=scan.hidden,
         empty=frozenset(folders).difference(filled),
         folder=folder,
@@ -57,8 +61,8 @@ def build_metadata(
     )
 
 
-def _find_special(root: Path, scan: Scan) -> dict[str, tuple[int, str]]:
-    special = {path: sign[0] for path, sign in scan.files.items() if sign[0] >> 12 not in _WITH_CONTENT}
+def _find_special(root: Path, files: Mapping[str, Signature]) -> dict[str, tuple[int, str]]:
+    special = {path: sign[0] for path, sign in files.items() if sign[0] >> 12 not in _WITH_CONTENT}
     found = {}
     for path, mode in special.items():
         device = 0

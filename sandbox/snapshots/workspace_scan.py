@@ -40,7 +40,7 @@ class Walker:
     ) -> None:
         self._root = str(root)
         self._watch = Watch(root)
-        self._watch_from = watch_from
+        self._watch_from, self._count_tracked = watch_from, count_tracked
         self._last: Scan | None = None
         self._expected = 0
         self._judge = IgnoreRules(root, store)
@@ -131,7 +131,8 @@ class Walker:
 
     def _scan_all(self) -> Scan:
         """Walk once. When an ignore rule has changed, all names are checked again."""
-        number = self._expected if self._last is None else len(self._last.files)
+        # A tree that is new to us is known to be large by git's index: its first scan is watched, and needs no second.
+        number = len(self._last.files) if self._last is not None else self._expected or self._count_tracked()
         if number >= self._watch_from:
             self._watch.start()
         walk, past = self._walk, self._walk.get_rules()

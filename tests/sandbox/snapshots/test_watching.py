@@ -13,6 +13,8 @@ import pytest
 
 from sandbox.snapshots import stat_cache
 from sandbox.snapshots.folder_watch import Watch
+from sandbox.snapshots.object_store import Store
+from sandbox.snapshots.tracked_files import GitObjects
 from sandbox.snapshots.workspace_scan import Walker
 from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.repo import Repo
@@ -170,3 +172,33 @@ def test_a_cache_that_is_torn_or_names_what_is_gone_is_not_believed(
     second.prune([])
     assert not cache.exists()
     second.close()
+
+
+@pytest.mark.parametrize("inner", ["", "src"])
+@pytest.mark.parametrize("change", ["", "new.txt", "src/deep/a.py"])
+def test_the_first_scan_of_a_large_repository_is_watched(tmp_path: Path, inner: str, change: str) -> None:
+    """git's index says how large a tree is that was never scanned: the second scan reads only what changed."""
+    repo = Repo(tmp_path / "shop")
+    for number in range(5):
+        repo.write(f"src/deep/{'abcde'[number]}.py", f"x = {number}\n")
+    repo.commit_all()
+    root = repo.root / inner
+    if not _can_watch(root):
+        pytest.skip("the file system of this machine is none that can be watched")
+    for name in ("store", "other"):
+        Store(tmp_path / name).open()  # git is asked in it
+    walker = Walker(root, tmp_path / "store", 3, GitObjects(root).count_tracked)
+    first = walker.scan()
+    assert walker.scan() is first
+    if change:
+        (repo.root / change).write_text("changed\n")
+    fresh = Walker(root, tmp_path / "other", watch_from=1 << 30).scan()
+    assert walker.scan().files == fresh.files
+
+
+def _can_watch(root: Path) -> bool:
+    watch = Watch(root)
+    watch.start()
+    found = watch.read_changes() is not None
+    watch.stop()
+    return found

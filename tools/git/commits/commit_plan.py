@@ -211,10 +211,13 @@ def _choose_mode(file: ChangedFile, head: Entry | None) -> str:
 
 def _add_folder_conflicts(result: CommitPlan, head: Mapping[str, Entry]) -> None:
     """Add conflicts for new files in place of a committed folder or below a committed file: they would delete it."""
+    new = [path for path, entry in result.entries.items() if entry is not None and path not in head]
+    if not new:
+        return
     kept = {path for path in head if result.entries.get(path, head[path]) is not None}
     folders = {parent for path in kept for parent in _list_parents(path)}
-    for path, entry in list(result.entries.items()):
-        if entry is not None and (path in folders or any(parent in kept for parent in _list_parents(path))):
+    for path in new:
+        if path in folders or any(parent in kept for parent in _list_parents(path)):
             result.conflicts[path] = "the user has a folder where the last commit has a file, or the reverse"
 
 

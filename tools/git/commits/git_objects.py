@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from sandbox.helpers.git_runner import LITERAL
 from tools.git.broker import Broker
 from tools.git.git_process import parse_blobs
+
+_MOST_CHOSEN = 200
+"""Paths that are given to git as arguments."""
 
 Entry = tuple[str, str]
 """Mode ("100644", "100755", "120000", "160000") and object id."""
 
 
-def read_index_entries(broker: Broker, index: Path | None = None) -> tuple[dict[str, Entry], set[str]]:
-    """Return the entries of an index, and its unmerged paths."""
+def read_index_entries(
+    broker: Broker, index: Path | None = None, only: Collection[str] | None = None
+) -> tuple[dict[str, Entry], set[str]]:
+    """Return the entries of an index, and its unmerged paths.
+
+    only: paths that are wanted; None for all. Others may be returned, too
+    """
     entries: dict[str, Entry] = {}
     unmerged: set[str] = set()
-    for line in broker.run("ls-files", "--stage", "-z", index=index).split_fields():
+    chosen = ("--", *only) if only is not None and len(only) <= _MOST_CHOSEN else ()
+    if only is not None and not only:
+        return entries, unmerged
+    for line in broker.run(LITERAL, "ls-files", "--stage", "-z", *chosen, index=index).split_fields():
         facts, _, path = line.partition("\t")
         mode, name, stage = facts.split(" ")
         if stage == "0":

@@ -105,7 +105,7 @@ def restore_index(broker: Broker, lock: IndexLock, changes: Changes) -> None:
     """
     with lock, create_scratch_folder() as folder:
         index = copy_index(broker, folder)
-        entries, _ = read_index_entries(broker, index)
+        entries, _ = read_index_entries(broker, index, changes.keys())
         if changes and all(entries.get(path) == old != new for path, (old, new) in changes.items()):
             update_index(broker, index, changes)
             lock.replace_index(index.read_bytes(), _read_times(index))
@@ -113,7 +113,9 @@ def restore_index(broker: Broker, lock: IndexLock, changes: Changes) -> None:
 
 def update_index(broker: Broker, index: Path, changes: Changes) -> list[str]:
     """Update an index for a commit's paths only; the user's staged changes stay staged. Returns notes."""
-    entries, unmerged = read_index_entries(broker, index)
+    # Only a path that is new may meet entries of other paths.
+    only = None if any(old is None for old, _ in changes.values()) else changes.keys()
+    entries, unmerged = read_index_entries(broker, index, only)
     updates: dict[str, Entry | None] = {}
     left: list[str] = []
     for path, (old, new) in changes.items():
