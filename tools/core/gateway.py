@@ -19,7 +19,7 @@ from tools.core.action_marks import describe_undone, mark_guarded_paths
 from tools.core.call_aliases import translate_call, unwrap_call
 from tools.core.observation_shape import shape_observation
 from tools.core.registry import Tool, Toolbox
-from tools.core.snapshot_spans import SnapshotLog, SnapshotSpans, Span
+from tools.core.snapshot_spans import SnapshotLog, SnapshotSpans, Span, list_spoiled_files
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -195,8 +195,9 @@ class Gateway:
         self._recorder.record_action(action, effect)
         command = await self._permit(action, effect, advice)
         await self._ask_guard(BegunAction(action=action, effect=effect, command=command))
-        if effect.kind == "write" and effect.paths and self.snapshots is not None:
-            await self._spans.cover_writes(effect.paths, self.snapshots)
+        written = effect.paths if effect.kind == "write" else list_spoiled_files(command, self.workspace.root)
+        if written and self.snapshots is not None:
+            await self._spans.cover_writes(written, self.snapshots)
         if effect.kind not in ("none", "read") and span is not None and self.snapshots is not None:
             await self._spans.begin(span, self.snapshots)
         if command is not None and self._runs_git(action, command):  # git's changes are not the session's

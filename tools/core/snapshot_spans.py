@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterable
-from typing import Literal, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from sandbox.lazy_dataclass import dataclass
 from sandbox.process.watchdog import start_death_record, stop_death_record
 from tools.changes.change_tracker import Snapshotter
 from tools.core.workspace import Workspace
+
+if TYPE_CHECKING:
+    from sandbox.policy.shell import Judgement
 
 _RULES = ".gitignore"
 """A changed file of this name shows or hides files that were not touched."""
@@ -115,6 +120,39 @@ class SnapshotSpans:
         if tree != self._tree:
             self._tree = tree
             self._log.record_snapshot(tree, when)
+
+
+_SPOILING = frozenset(
+    ("rm", "unlink", "shred", "mv", "cp", "ln", "install", "sed", "perl", "truncate", "dd", "tee")
+)
+"""Commands that remove or replace the files that they name. Others write outputs, which nobody misses."""
+
+_MOST_SPOILED = 500
+"""Files of a folder that is named so: in a larger one are things that can be made again."""
+
+
+def list_spoiled_files(command: Judgement | None, root: Path) -> list[str]:
+    """Return the files below the workspace that a command line names to remove or to change, for a copy of each."""
+    found: list[str] = []
+    for segment in command.segments if command is not None else ():
+        if segment.argv and segment.argv[0].rpartition("/")[2] in _SPOILING:
+            named = [path for effect in segment.effects if effect.kind == "write" for path in effect.paths]
+            for path in filter(_is_inside, named):
+                found += _list_files(root, path)
+    return found
+
+
+def _list_files(root: Path, path: str) -> list[str]:
+    """Return a file, or those of a folder if there are few; no link is followed."""
+    place = root / path
+    if place.is_file() or place.is_symlink():
+        return [path]
+    found: list[str] = []
+    for folder, _, names in os.walk(place):
+        found += [os.path.relpath(os.path.join(folder, name), root) for name in names]  # noqa: PTH118
+        if len(found) > _MOST_SPOILED:
+            return []
+    return found
 
 
 def _is_inside(path: str) -> bool:
