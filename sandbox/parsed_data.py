@@ -17,8 +17,8 @@ def parse_json(content: str | bytes | bytearray) -> Any:
         found = json.loads(content)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
-    marks = (b"[", b"{") if isinstance(content, bytes | bytearray) else ("[", "{")
-    if sum(content.count(each) for each in marks) > DEEPEST:  # type: ignore[arg-type]
+    text = content if isinstance(content, str) else content.decode("latin-1")
+    if text.count("[") + text.count("{") > DEEPEST:
         _check_depth(found)
     return found
 

@@ -53,9 +53,8 @@ def list_relative_patterns(pattern: str, root: Path, *, loose: bool) -> tuple[st
 def list_linked_patterns(pattern: str, root: Path) -> tuple[str, ...]:
     """Return the patterns for what a relative pattern means behind links in the workspace, () if none is on its way."""
     place = posixpath.normpath(pattern)
-    literal = (
-        place if _WILD.search(place) is None else place[: _WILD.search(place).start()].rpartition("/")[0]
-    )  # type: ignore[union-attr]
+    match = _WILD.search(place)
+    literal = place if match is None else place[: match.start()].rpartition("/")[0]
     whole, folder = os.path.realpath(root), os.path.realpath(root / literal)
     if folder == posixpath.normpath(posixpath.join(whole, literal)):
         return ()
