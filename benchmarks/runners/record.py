@@ -33,6 +33,7 @@ from tools.core.tool_folders import ToolFolders
 from tools.core.tool_settings import TestSettings, ToolSettings
 from tools.core.workspace import Workspace
 from tools.testing.report import TestReport
+from tools.testing.selection import INSIDE
 from tools.testing.suite_run import run_project
 
 MOST_AGAIN = 4
@@ -56,7 +57,9 @@ class RecordingSandbox:
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
         """Run the command and record it."""
         done = await self._inner.run(command, on_output)
-        if command.argv[1:2] == ("-c",) and "answer" in command.argv[2]:
+        if (command.argv[1:2] == ("-c",) and "answer" in command.argv[2]) or command.argv[1:] == (
+            "--version",
+        ):
             return done
         reports = command.writable[0]
         self.runs.append(
@@ -152,7 +155,7 @@ def record_case(profile: Profile, name: str, kit: Path) -> dict[str, Any]:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=90,
+            timeout=240,
             env={**os.environ, "CI": "true", "NO_COLOR": "1"},
             check=False,
         )
@@ -215,8 +218,10 @@ def _run_again(at: Workspace, name: str, trim: Callable[[str], str]) -> dict[str
     """Run one failing test, or file, by its name; it is alone if it is all that ran, and fails again."""
     report: TestReport = asyncio.run(run_project(at, (name,)))
     ran = report.passed + report.failed + report.errors
-    same = [each.id for each in report.failures] == [name]
-    inside = bool(report.passed_tests) and all(each.startswith(f"{name}/") for each in report.passed_tests)
+    same = {each.id for each in report.failures} == {name}
+    inside = bool(report.passed_tests) and all(
+        each.startswith((f"{name}/", f"{name}{INSIDE}")) for each in report.passed_tests
+    )
     alone = same and (inside or report.collected - report.skipped <= 1 or (at.root / name).is_file())
     told = "" if alone else f"{report.outcome}, ran {ran}: {', '.join(each.id for each in report.failures)}"
     return {"id": name, "command": _trim_python(trim(report.command)), "alone": alone, "instead": trim(told)}
@@ -296,7 +301,11 @@ def main() -> None:
 
 
 def _record(profile: Profile, case: str, kit: Path, path: Path) -> None:
-    found = record_case(profile, case, kit)
+    try:
+        found = record_case(profile, case, kit)
+    except subprocess.TimeoutExpired as error:
+        print(f"{profile.name} {case}: {error}")
+        return
     path.parent.mkdir(exist_ok=True)
     path.write_text(format_toml(found), "utf-8")
     right = profile.cases[case]

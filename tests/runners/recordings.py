@@ -114,16 +114,19 @@ class PlayedSandbox:
     name = "played"
     warning = ""
 
-    def __init__(self, root: Path, runs: Sequence[Mapping[str, Any]], python: Path) -> None:
+    def __init__(self, root: Path, recording: Mapping[str, Any], python: Path) -> None:
         self.root = root
-        self._runs = iter(runs)
+        self._runs = iter(recording["runs"])
+        self._version = str(recording["version"])
         self._python = python
 
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
-        """Return the next recorded run; a question to an interpreter is answered with: it has pytest."""
+        """Return the next recorded run. An interpreter that is asked has pytest, a program the recorded version."""
         if command.argv[1:2] == ("-c",) and command.argv[0].endswith(("python", "python3")):
             answer = "answer 1 0 0" if command.argv[0] == str(self._python) else "answer 0 0 0"
             return self._complete(command, 0, answer)
+        if command.argv[1:] == ("--version",):
+            return self._complete(command, 0, f"v{self._version}\n")
         run = next(self._runs)
         reports = command.writable[0]
         places = {"{root}": str(self.root), "{reports}": str(reports), "{python}": str(self._python)}

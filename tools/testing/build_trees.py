@@ -16,7 +16,7 @@ from tools.testing import output_parsers
 from tools.testing.launch import LISTING, FinishedRun, Launch
 from tools.testing.project_files import Project
 from tools.testing.report import Findings
-from tools.testing.summary_formats import CUT_SHORT
+from tools.testing.summary_format import CUT_SHORT
 
 _CTEST = compile_lazily(r"^\s*(enable_testing\s*\(|include\s*\(\s*CTest\s*\))", re.MULTILINE | re.IGNORECASE)
 

@@ -6,17 +6,19 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from sandbox.errors import UserError
 from sandbox.fs.private_files import create_private_folder
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 from sandbox.parsed_data import parse_json
+from sandbox.process.command import Command
 from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
 from tools.testing import node_reports, output_parsers
 from tools.testing.launch import FinishedRun, Launch
-from tools.testing.project_files import Project
+from tools.testing.project_files import Project, TestsNotRunnable
 from tools.testing.report import Findings
-from tools.testing.selection import SELECTIONS, split_recipe
+from tools.testing.selection import INSIDE, SELECTIONS, is_path, split_recipe
 
 MANAGERS = {
     "pnpm-lock.yaml": ("pnpm", "test"),
@@ -165,6 +167,10 @@ async def launch_node(at: Workspace, project: Project, targets: Sequence[str], r
     report = str(reports / "report")
     ours = tuple(each.format(report=report) for each in framework.arguments) if framework else ()
     selection = SELECTIONS.get(framework.name) if framework else None
+    if framework and not selection and targets and not all(map(is_path, targets)):
+        raise TestsNotRunnable(f"{framework.name} runs files, not single tests")
+    if framework and framework.name == "node" and any(target.count(INSIDE) > 1 for target in targets):
+        targets = await _shorten_names(at, targets)
     chosen = selection.format_arguments(targets) if selection else tuple(targets)
     inner = commands[-1].separators if commands else 0
     separator = ("--",) * ((manager[0] == "npm") + inner) if ours or targets else ()
@@ -191,6 +197,25 @@ async def launch_node(at: Workspace, project: Project, targets: Sequence[str], r
         writable=(cache,),
     )
 
+
+async def _shorten_names(at: Workspace, targets: Sequence[str]) -> Sequence[str]:
+    """Return the targets as this node selects them: before 22 by the name of a test alone, without its suites."""
+    command = Command(argv=("node", "--version"), cwd=at.root, timeout=20, scope="read-only")
+    try:
+        said = (await at.sandbox.run(command)).stdout.text()
+    except UserError:  # it is not installed, which the run will say
+        return targets
+    version = re.match(r"v(\d+)\.", said)
+    if version is None or int(version[1]) >= _SELECTS_BY_SUITE:
+        return targets
+    return [
+        f"{file}{inside}{name.rpartition(INSIDE)[2]}"
+        for file, inside, name in (t.partition(INSIDE) for t in targets)
+    ]
+
+
+_SELECTS_BY_SUITE = 22
+"""Version of node whose pattern of names sees those of the suites above a test."""
 
 _VALUED_OPTIONS = frozenset(
     {"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions"}

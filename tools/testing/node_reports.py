@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from tools.testing.report import (
     make_failure,
 )
 from tools.testing.selection import INSIDE
-from tools.testing.summary_formats import CUT_SHORT
+from tools.testing.summary_format import CUT_SHORT
 
 
 def parse_jest(evidence: FinishedRun) -> Findings:
@@ -69,7 +69,10 @@ def _build_file_failure(suite: Mapping[str, Any], file: str, evidence: FinishedR
 
 
 def _name_jest_case(case: Mapping[str, Any], file: str) -> str:
-    return f"{file}{INSIDE}{case.get('fullName') or case.get('title', '')}"
+    names = [
+        str(each) for each in (*case.get("ancestorTitles", ()), case.get("title") or case.get("fullName", ""))
+    ]
+    return INSIDE.join((file, *names))
 
 
 def _build_jest_failure(case: Mapping[str, Any], file: str, evidence: FinishedRun) -> TestFailure:
@@ -154,20 +157,23 @@ def _build_node_findings(
     failures: list[TestFailure] = []
     unloadable: list[str] = []
     extra = 0  # suites that failed by a hook are not in node's counts
-    for event, name in _name_node_results(events, evidence):
+    results = list(_name_node_results(events, evidence))
+    whole = {name for event, name in results if event.get("kind") != "suite"}
+    for event, name in results:
         if event.get("kind") == "suite" and event.get("failure") == _BY_SUBTESTS:
             continue
-        is_file = INSIDE not in name
         if event["type"] == "test:pass" or event.get("todo") not in (None, False):
             names = skipped if event.get("skip", event.get("todo")) not in (None, False) else passed
             if event.get("kind") != "suite":
                 names.append(name)
             continue
         extra += event.get("kind") == "suite"
-        if event.get("failure") == _BY_SUBTESTS:  # counted, but it is named by them
+        if event.get("failure") == _BY_SUBTESTS:  # counted, but they say why
             continue
-        failures.append(_build_node_failure(event, name, evidence))
-        if is_file:
+        failure = _build_node_failure(event, _find_whole_test(name, whole), evidence)
+        if failure.id not in {each.id for each in failures}:
+            failures.append(failure)
+        if INSIDE not in name:
             unloadable.append(name)
     found = Findings(
         passed=counts["pass"],
@@ -183,6 +189,13 @@ def _build_node_findings(
     return output_parsers.leave_out_node_files(
         replace(found, lost=f"{CUT_SHORT}: {join_names(lost, 5)}" if lost else ""), evidence.root
     )
+
+
+def _find_whole_test(name: str, whole: Set[str]) -> str:
+    """Return the test that a subtest is in, since node runs none of its subtests without the others."""
+    parts = name.split(INSIDE)
+    places = (INSIDE.join(parts[:depth]) for depth in range(2, len(parts)))
+    return next((each for each in places if each in whole), name)
 
 
 def _read_node_events(content: bytes) -> Iterator[Mapping[str, Any]]:

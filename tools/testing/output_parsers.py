@@ -22,7 +22,8 @@ from tools.testing.report import (
     make_failure,
     tally_findings,
 )
-from tools.testing.summary_formats import CUT_SHORT, FORMATS, NOTHING_RAN, SummaryFormat
+from tools.testing.summary_format import CUT_SHORT, SummaryFormat
+from tools.testing.summary_formats import FORMATS, NOTHING_RAN
 
 _RULE = compile_lazily(r"^(?:={50,}|-{50,})$", re.M)
 _UNITTEST_HEAD = compile_lazily(r"^(FAIL|ERROR): (?P<name>\S+)(?: \((?P<where>[^)\n]*)\))?(?P<sub>.*)$", re.M)
@@ -176,7 +177,13 @@ def find_loss(evidence: FinishedRun, *names: str) -> str:
     """Return a sentence if a run in the output has a start and no end, "" if not. names: of formats, none for all"""
     text = _read_whole_output(evidence)
     known = (each for each in (*_FULL_RUNS, *FORMATS) if not names or each.name in names)
-    return CUT_SHORT if any(each.is_cut_short(text) for each in known) else ""
+    if any(each.is_cut_short(text) for each in known):
+        return CUT_SHORT
+    tcl = _TCL_FILES.search(text)  # a file that ended the process has no test in the sum
+    return CUT_SHORT if tcl and int(tcl["tests"]) < int(tcl["files"]) else ""
+
+
+_TCL_FILES = compile_lazily(r"^\S+:\tTotal\t(?P<tests>\d+)\t.*\nSourced (?P<files>\d+) Test Files\.", re.M)
 
 
 def find_pytest_exit(evidence: FinishedRun) -> str:

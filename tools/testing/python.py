@@ -169,8 +169,8 @@ async def find_interpreter(at: Surroundings, project: Project, *, pytest: bool) 
         if found.has_pytest or not pytest:
             return found
         asked.append(project.format_command((path,)))
-        if Path(path).is_relative_to(at.root) and is_pure_unittest(project):
-            break  # another interpreter may have pytest, but not this project's dependencies
+        if is_pure_unittest(project):
+            break  # another interpreter may have pytest, but not this project's dependencies or version
     raise TestsNotRunnable(
         f"pytest cannot be imported by any Python here (asked: {', '.join(asked) or 'none works'})"
     )

@@ -144,6 +144,11 @@ async def choose_launches(
     project = Project(at)
     suites = [] if at.settings.tests.command else await asyncio.to_thread(_list_suites, project, targets)
     if len(suites) < 2 and not any(folder for folder, _, _ in suites):
+        if suites and suites[0][1] and not targets:
+            chosen = suites[0][1]
+            others = await asyncio.to_thread(find_fitting_runners, project, ())
+            runners = (*chosen, *(each for each in others if each not in chosen))
+            return [await _launch_first(runners, at, project, (), reports)], []
         return [await choose_launch(at, targets, reports)], []
     launches: list[Launch] = []
     problems: list[str] = []
@@ -266,12 +271,13 @@ def _select_in_recipe(project: Project, rule: str, targets: Sequence[str]) -> tu
         return ()
     chosen = SELECTIONS[program].format_arguments(targets)
     has_files = any((project.root / word).exists() for word in chosen)
+    start = 3 if words[1:2] == ("-m",) else 1
     kept = (
         word
-        for word in words[1:]
+        for word in words[start:]
         if word.startswith("-") or not has_files or not (project.root / word).exists()
     )
-    return (words[0], *kept, *chosen)
+    return (*words[:start], *chosen, *kept)
 
 
 def _detect_file(name: str, text: str = "") -> Callable[[Project], str]:

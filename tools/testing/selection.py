@@ -34,12 +34,12 @@ class Selection:
         names: dict[str, None] = {}
         for target in targets:
             file, inside, name = target.partition(INSIDE)
-            if not inside and not _is_path(file):
+            if not inside and not is_path(file):
                 file, name = "", target
             if file:
                 files[file] = None
             if name:
-                names[name.replace(INSIDE, " ")] = None
+                names[name] = None
         options = (self.file,) if self.file and names and files else ()
         return (*self._format_names(tuple(names)), *options, *files)
 
@@ -51,14 +51,25 @@ class Selection:
                 yield from (self.name, word)
 
 
-def _is_path(word: str) -> bool:
+def is_path(word: str) -> bool:
+    """Return whether a target looks like a file or folder, perhaps with a line."""
     return "/" in word or re.search(r"\.\w+(?::\d+)*$", word) is not None
 
 
-def _match_whole(names: Sequence[str]) -> tuple[str, ...]:
-    """Return one regular expression of JavaScript that matches each name as a whole."""
-    escaped = [re.sub(r"[\\^$.*+?()[\]{}|/]", r"\\\g<0>", name) for name in names]
+def _match_whole(names: Sequence[str], joint: str = " ") -> tuple[str, ...]:
+    """Return one regular expression of JavaScript that matches each name as a whole. joint: between suites and test"""
+    escaped = [re.sub(r"[\\^$.*+?()[\]{}|/]", r"\\\g<0>", name).replace(INSIDE, joint) for name in names]
     return (f"^{escaped[0]}$" if len(escaped) == 1 else f"^({'|'.join(escaped)})$",)
+
+
+def _match_with_arrows(names: Sequence[str]) -> tuple[str, ...]:
+    return _match_whole(names, "( | > )")  # a blank before version 5 of vitest
+
+
+def _match_module(names: Sequence[str]) -> tuple[str, ...]:
+    """Match tests of QUnit, whose full name is that of the module, which may be empty, a colon and their own."""
+    parts = [name.rpartition(" > ") for name in names]
+    return _match_in_slashes([f"{module}: {test}" for module, _, test in parts])
 
 
 def _match_hooked(names: Sequence[str]) -> tuple[str, ...]:
@@ -83,7 +94,7 @@ def _escape_ere(names: Sequence[str]) -> tuple[str, ...]:
 
 SELECTIONS: Mapping[str, Selection] = {
     "jest": Selection(name="-t", form=_match_whole, file="--runTestsByPath"),
-    "vitest": Selection(name="-t", form=_match_whole),
+    "vitest": Selection(name="-t", form=_match_with_arrows),
     "mocha": Selection(name="-g", form=_match_hooked),
     "lab": Selection(name="-g", form=_match_whole),
     "node": Selection(name="--test-name-pattern=", form=_match_whole),
@@ -91,8 +102,10 @@ SELECTIONS: Mapping[str, Selection] = {
     "deno": Selection(name="--filter", form=_match_in_slashes),
     "ava": Selection(name="--match="),
     "jasmine": Selection(name="--filter=", form=_match_whole),
-    "qunit": Selection(name="--filter", form=_match_in_slashes),
+    "qunit": Selection(name="--filter", form=_match_module),
     "robot": Selection(name="--test", form=_escape_glob),
+    "tclsh": Selection(name="-match", form=_escape_glob),
+    "phpunit": Selection(name="--filter", form=_match_in_slashes),
     "bats": Selection(name="-f", form=_escape_ere),
     **dict.fromkeys(("playwright", "cucumber-js", "behave", "prove", "rspec", "tap"), Selection()),
 }

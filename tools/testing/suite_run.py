@@ -136,7 +136,20 @@ async def _run_launch(
         why = ". ".join(part.rstrip(".") for part in (error.message, error.hint) if part)
         return replace(_build_no_runner_report(why), command=launch.command)
     report = await asyncio.to_thread(_build_report, at, launch, completed, started, reports)
+    if not report.counted and completed.returncode and not beside:
+        report = await _explain_obstacle(at, launch, report)
     return place_report(report, launch.folder)
+
+
+async def _explain_obstacle(at: Workspace, launch: Launch, report: TestReport) -> TestReport:
+    """Return the report of a run that failed without results with what is missing, as `doctor` says it."""
+    from tools.testing.obstacles import find_obstacle
+
+    obstacle = await find_obstacle(at, Project(at, launch.folder), launch)
+    if obstacle is None:
+        return report
+    reason, remedy = obstacle
+    return replace(report, outcome="broken", note=f"the tests could not start: {reason}. {remedy}")
 
 
 def _build_command(

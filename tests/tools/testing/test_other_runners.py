@@ -134,6 +134,16 @@ def test_frameworks_are_asked_for_a_report(
     assert [(each.id, each.file, each.line) for each in result.failures] == [expected]
 
 
+@pytest.mark.slow
+@needs_npm
+def test_a_run_that_could_not_start_says_what_mends_it(project: Make) -> None:
+    package = '{"scripts": {"test": "jest"}, "devDependencies": {"jest": "30"}}'
+    observation, report = run(project({"package.json": package}))
+    assert (report.outcome, report.counted) == ("broken", False)
+    assert "packages of package.json are not installed" in report.note
+    assert "npm install" in observation.text
+
+
 CRATE = {
     "Cargo.toml": '[package]\nname = "cart"\nversion = "0.1.0"\nedition = "2021"\n',
     "src/lib.rs": """\
