@@ -28,6 +28,7 @@ from tools.testing.report import (
     make_failure,
     tally_findings,
 )
+from tools.testing.summary_format import CUT_SHORT
 
 
 def detect_go(project: Project) -> str:
@@ -151,7 +152,7 @@ def _build_go_findings(
         if not test and verdict == "passed" and not any(key[0] == package and key[1] for key in verdicts)
         if not _GO_IDLE.search("".join(output.get((package, ""), ())))
     )
-    lost = f"{output_parsers.CUT_SHORT}: {join_names(idle, 5)}" if idle else ""
+    lost = f"{CUT_SHORT}: {join_names(idle, 5)}" if idle else ""
     return replace(tally_findings(kinds, failures, problem, names), lost=lost)
 
 

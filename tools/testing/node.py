@@ -167,7 +167,8 @@ async def launch_node(at: Workspace, project: Project, targets: Sequence[str], r
     report = str(reports / "report")
     ours = tuple(each.format(report=report) for each in framework.arguments) if framework else ()
     selection = SELECTIONS.get(framework.name) if framework else None
-    if framework and not selection and targets and not all(map(is_path, targets)):
+    files_only = framework is not None and not (selection and selection.name)
+    if framework and files_only and not all(is_path(target.partition(INSIDE)[0]) for target in targets):
         raise TestsNotRunnable(f"{framework.name} runs files, not single tests")
     if framework and framework.name == "node" and any(target.count(INSIDE) > 1 for target in targets):
         targets = await _shorten_names(at, targets)

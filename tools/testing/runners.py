@@ -145,10 +145,10 @@ async def choose_launches(
     suites = [] if at.settings.tests.command else await asyncio.to_thread(_list_suites, project, targets)
     if len(suites) < 2 and not any(folder for folder, _, _ in suites):
         if suites and suites[0][1] and not targets:
-            chosen = suites[0][1]
+            chosen = tuple(suites[0][1])
             others = await asyncio.to_thread(find_fitting_runners, project, ())
-            runners = (*chosen, *(each for each in others if each not in chosen))
-            return [await _launch_first(runners, at, project, (), reports)], []
+            order = (*chosen, *(each for each in others if each not in chosen))
+            return [await _launch_first(order, at, project, (), reports)], []
         return [await choose_launch(at, targets, reports)], []
     launches: list[Launch] = []
     problems: list[str] = []

@@ -180,7 +180,11 @@ FORMATS = (
         summary=r"^(?:\d+ doctests?, )?\d+ tests?, \d+ failures?(?:, \d+ \w+)*(?: \(.*\))?$",
         failing=r"^ +\d+\) test (.+) \(\S+\)$",
     ),
-    SummaryFormat(name="eunit", summary=r"^ +Failed: \d+\. +Skipped: \d+\. +Passed: \d+\.", is_word_first=True),
+    SummaryFormat(
+        name="eunit",
+        summary=r"^ +Failed: \d+\. +Skipped: \d+\. +Passed: \d+\.|^  (?P<passed>\d+) tests passed\.$",
+        is_word_first=True,
+    ),
     SummaryFormat(name="busted", summary=r"^\d+ success(?:es)? / \d+ failures? / \d+ errors? / \d+ pending"),
     SummaryFormat(
         name="dotnet",

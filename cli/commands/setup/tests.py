@@ -89,7 +89,7 @@ async def _collect_page(at: Workspace, last: Mapping[str, Any], scratch: Path, *
         suites, not_run = await inspect_suites(at, scratch)
     except TestsNotRunnable as problem:
         not_run = [str(problem)]
-    names: dict[str, Sequence[str]] = {}
+    names: Mapping[str, Sequence[str]] = {}
     if listing:
         from tools.testing.suite_run import list_tests
 
@@ -109,6 +109,7 @@ async def _collect_page(at: Workspace, last: Mapping[str, Any], scratch: Path, *
 def _read_last_run(root: Path) -> Mapping[str, Any]:
     """Return the report of the last whole run in the project's sessions, {} if there is none."""
     from agent.app_dirs import Home
+    from agent.events import ObservationEvent
     from agent.session.log import read_events
     from agent.session.session_index import load_session_summaries
 
@@ -116,7 +117,7 @@ def _read_last_run(root: Path) -> Mapping[str, Any]:
         reports = [
             event.data["report"]
             for event in read_events(session.path, only=(b'"report"',))
-            if event.kind == "observation" and isinstance(event.data.get("report"), dict)
+            if isinstance(event, ObservationEvent) and isinstance(event.data.get("report"), dict)
         ]
         whole = [each for each in reports if each.get("runner") and not each.get("targets")]
         if whole:

@@ -112,7 +112,7 @@ EXPECTED: list[tuple[str, Outcome, tuple[int, int, int, int], list[str]]] = [
     ("tape-5.10.2/pass", "passed", (1, 0, 0, 0), []),
     ("tcltest-2.5/all", "failed", (1, 1, 0, 0), ["bad"]),
     ("tcltest-2.5/fail-exit-0", "failed", (1, 1, 0, 0), ["bad"]),
-    ("tcltest-2.5/lost", "no-tests", (0, 0, 0, 0), []),
+    ("tcltest-2.5/lost", "broken", (0, 0, 0, 0), []),
     ("tcltest-2.5/pass", "passed", (1, 0, 0, 0), []),
     ("unittest-3.11/lost-dots", "unverified", (0, 0, 0, 0), []),
     ("unittest-3.11/lost", "broken", (0, 0, 0, 0), []),
