@@ -68,7 +68,7 @@ def test_undo_brings_ignored_files_back(tmp_path: Path, line: str) -> None:
     for name, text in IGNORED.items():
         repo.write(name, text)
     model = script(tmp_path, [{"calls": [call("shell", command=line)]}, {"text": "Done.", "repeat": 4}])
-    done = run("run", "tidy the folder up", "--no-commit", "--tests", "true", "--model", model, cwd=repo.root)
+    run("run", "tidy the folder up", "--no-commit", "--tests", "true", "--model", model, cwd=repo.root)
     assert {
         name: (repo.root / name).exists() and (repo.root / name).read_text() for name in IGNORED
     } != IGNORED
