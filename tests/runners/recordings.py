@@ -119,11 +119,14 @@ class PlayedSandbox:
         self._runs = iter(recording["runs"])
         self._version = str(recording["version"])
         self._python = python
+        self._has_pytest = int("pytest" in str(recording["command"]))
 
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
-        """Return the next recorded run. An interpreter that is asked has pytest, a program the recorded version."""
+        """Return the next recorded run; the project's interpreter has pytest if the recorded run used it."""
         if command.argv[1:2] == ("-c",) and command.argv[0].endswith(("python", "python3")):
-            answer = "answer 1 0 0" if command.argv[0] == str(self._python) else "answer 0 0 0"
+            answer = (
+                f"answer {self._has_pytest} 0 0" if command.argv[0] == str(self._python) else "answer 0 0 0"
+            )
             return self._complete(command, 0, answer)
         if command.argv[1:] == ("--version",):
             return self._complete(command, 0, f"v{self._version}\n")

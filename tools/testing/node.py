@@ -303,6 +303,7 @@ FRAMEWORKS = (
             ("qunit", "qunit"),
             ("cucumber-js", "cucumber-js"),
             ("lab", "lab"),
+            ("tape", "tape"),
         )
     ),
     Framework(  # its options must precede the files, which end the script

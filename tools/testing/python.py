@@ -322,6 +322,8 @@ def _is_collection_failure(case: Element, problem: Element) -> bool:
 
 def _to_dotted_name(target: str) -> str:
     """Convert a path or a pytest-like id for unittest: tests/test_a.py::TestX → tests.test_a.TestX."""
+    # of a subtest the test, of a fixture for all tests of a class or module that class or module
+    target = re.sub(r"\.(?:setUp|tearDown)(?:Class|Module)$", "", target.partition(" (")[0])
     file, *inside = target.split("::")
     if file.endswith(".py") or "/" in file:
         file = file.removeprefix("./").removesuffix(".py").strip("/").replace("/", ".")

@@ -13,7 +13,7 @@ import pytest
 from tests.tools.testing.projects import counts, run
 from tests.tools.workspaces import refused, workspace
 from tools.core.workspace import Workspace
-from tools.testing import run_tests
+from tools.testing import python, run_tests
 
 pytestmark = pytest.mark.slow
 
@@ -165,3 +165,8 @@ def test_the_projects_own_environment_runs_tests_that_need_no_pytest(
     (at.root / ".venv/bin/python").chmod(0o755)
     _, report = run(at)
     assert (report.runner, report.outcome) == (runner, "passed")
+
+
+def test_subtests_and_class_fixtures_are_run_again_by_what_holds_them() -> None:
+    assert python._to_dotted_name("test_a.T.test_a (i=1)") == "test_a.T.test_a"
+    assert python._to_dotted_name("test_a.T.setUpClass") == "test_a.T"
