@@ -38,7 +38,7 @@ def show_tests(
     explain: Annotated[bool, typer.Option("--explain", help="Say why each runner was chosen.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Show how this project's tests are run, and how to run failing ones again.
+    """Show how the tests run here, and how failing ones run again.
 
     Nothing is run but what --list needs to collect them. Failing tests are those of the last whole run in a session.
     """

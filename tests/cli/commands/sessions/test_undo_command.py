@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import call, run, script
+from tests.support.cli import Result, call, run, script
 from tests.support.repo import Repo
 
 pytestmark = pytest.mark.timeout(300)
@@ -113,23 +113,29 @@ def test_undo_restores_ignored_files_that_our_tools_wrote_and_names_those_of_com
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("line", "named"),
+    ("line", "path"),
     [
-        ("rm -f .env", "1 path that git ignores, and that commands of the session removed: .env"),
-        (
-            "mv out/x.txt b.txt",
-            "1 path that git ignores, and that commands of the session removed: out/x.txt",
-        ),
-        (
-            "cd out && rm -r deep",
-            "1 path that git ignores, and that commands of the session removed: out/deep",
-        ),
-        ("rm -f out/*.txt", "files that git ignores, if 'rm -f out/*.txt; echo new > a.txt' removed any"),
+        ("rm -f .env", ".env"),
+        ("mv out/x.txt b.txt", "out/x.txt"),
+        ("cd out && rm -r deep", "out/deep/y.txt"),
     ],
 )
-def test_undo_names_the_ignored_files_that_commands_removed(
-    repo: Repo, tmp_path: Path, line: str, named: str
+def test_undo_brings_back_ignored_files_that_commands_name(
+    repo: Repo, tmp_path: Path, line: str, path: str
 ) -> None:
+    undone = undo_a_command(repo, tmp_path, line)
+    assert repo.read(path) == "one\n", undone.err
+    assert path not in undone.err
+
+
+@pytest.mark.slow
+def test_undo_names_the_command_that_may_have_removed_others(repo: Repo, tmp_path: Path) -> None:
+    undone = undo_a_command(repo, tmp_path, "rm -f out/*.txt")
+    named = "files that git ignores, if 'rm -f out/*.txt; echo new > a.txt' removed any"
+    assert f"not undone: {named}" in undone.err
+
+
+def undo_a_command(repo: Repo, tmp_path: Path, line: str) -> Result:
     repo.write(".gitignore", ".env\nout/\n")
     repo.commit_all()
     for path in (".env", "out/x.txt", "out/deep/y.txt"):
@@ -138,7 +144,7 @@ def test_undo_names_the_ignored_files_that_commands_removed(
     run("run", "go", "--model", script(tmp_path, turns), "--no-commit", cwd=repo.root)
     undone = run("undo", cwd=repo.root)
     assert repo.read("a.txt") == "old\n", undone.err
-    assert f"not undone: {named}" in undone.err
+    return undone
 
 
 LARGE = "first\n" + f"{'x' * 119}\n" * 100_000
