@@ -98,6 +98,9 @@ def find_unreached(project: Project, paths: Sequence[str], scope: SuiteScope) ->
     return list(reached), list(missed)
 
 
+_HAS_TESTS = compile_lazily(r"^\s*(?:async )?def test|^class \w*Test", re.M)
+
+
 def _is_beside_tests(project: Project, path: str, scope: SuiteScope) -> bool:
     """Return whether code of no package has no test that ran: those of its language, or all that reach it, did not."""
     kinds = [kind for kind in ECOSYSTEMS if path.endswith(kind.suffixes)]
@@ -109,6 +112,8 @@ def _is_beside_tests(project: Project, path: str, scope: SuiteScope) -> bool:
     places = set(map(_get_folder, scope.names))
     if not path.endswith(".py") or None in places or set(project.python_tests) <= places:
         return False
+    if path in project.python_tests and not _HAS_TESTS.search(project.read_text(path)):
+        return False  # whether tests are lost is judged by their names
     from tools.testing.affected_tests import find_affected_tests
 
     files = [
