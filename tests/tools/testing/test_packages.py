@@ -90,7 +90,7 @@ LOOSE = {
     "services/users.py": "",
     "services/unused.py": "",
     "services/bill/calc.py": "",
-    "services/bill/tests/test_calc.py": "from services.bill.calc import add\n",
+    "services/bill/tests/test_calc.py": "from services.bill.calc import add\n\n\ndef test_add():\n    assert add\n",
     "web/app.js": "",
 }
 """Folders without a manifest of their own."""
@@ -203,6 +203,14 @@ LOOSE = {
             "pytest",
             ["tests/test_users.py::t"],
             ["services/bill/tests"],
+        ),
+        (
+            {**LOOSE, "services/bill/tests/test_calc.py": "X = 1\n"},
+            ["services/bill/tests/test_calc.py"],
+            "pytest",
+            "pytest",
+            ["tests/test_users.py::t"],
+            [],
         ),
         (LOOSE, ["web/app.js", "web/app.css"], "pytest", "pytest", ["tests/test_users.py::t"], ["web"]),
         (LOOSE, ["release.js"], "pytest", "pytest", ["tests/test_users.py::t"], ["release.js"]),
