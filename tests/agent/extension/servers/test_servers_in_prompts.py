@@ -73,9 +73,11 @@ def test_prompts_are_called_like_commands(settings: SessionSettings, tmp_path: P
             called = await expand_call(runtime, home, text)
             return called.prompt if called is not None else "no command"
 
-        assert await expand("/mcp__notes__review a.py") == "Review a.py, short."
-        assert await expand("/mcp__notes__review depth=long 'b c.py'") == "Review b c.py, long."
-        assert await expand("/mcp__notes__review @shot.png very deep") == "Review @ shot.png, very deep."
+        assert await expand("/mcp__notes__review a.py") == (
+            "Follow this prompt:\n\n<mcp-prompt server='notes' name='review'>\nReview a.py, short.\n</mcp-prompt>"
+        )
+        assert "\nReview b c.py, long.\n" in await expand("/mcp__notes__review depth=long 'b c.py'")
+        assert "\nReview @ shot.png, very deep.\n" in await expand("/mcp__notes__review @shot.png very deep")
         assert await expand("/mcp__notes__nothing") == "no command"
         with pytest.raises(UserError, match="/mcp__notes__review needs path") as refused:
             await expand("/mcp__notes__review")
