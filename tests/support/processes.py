@@ -14,7 +14,7 @@ def find_processes(folder: Path) -> list[str]:
         with suppress(OSError):
             if each.joinpath("stat").read_text().rpartition(")")[2].split()[0] == "Z":
                 continue
-            line = each.joinpath("cmdline").read_bytes().replace(b"\0", b" ").decode()
+            line = each.joinpath("cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
             if str(folder) in line or str(each.joinpath("cwd").readlink()).startswith(str(folder)):
                 found.append(line)
     return found
