@@ -2,9 +2,10 @@
 
     python benchmarks/peers.py FOLDER [--newest] [--rounds 5] [--steps 50] [NAME …]
 
-installs the peers from npm and PyPI into FOLDER once (pinned; `--newest` takes the newest), and drives each on loopback
-with the same cases: a server that answers at once, a new home folder, one small repository, the command `true` in each
-step. Rounds take turns, so that a slow moment hits all alike. "First" is process start to the first request; "gap" is
+installs the peers from npm and PyPI into FOLDER once (pinned; `--newest` takes the newest; native programs are started
+themselves, without npm's launcher), and drives each on loopback with the same cases: a server that answers at once, a
+new home folder, one small repository, the command `true` in each step. Rounds take turns, so that a slow moment hits all
+alike. "First" is process start to the first request; "gap" is
 answer sent to next request received.
 """
 
@@ -94,7 +95,7 @@ PEERS = (
         name="codex",
         package="@openai/codex@0.171.0",
         registry="npm",
-        program="node_modules/.bin/codex",
+        program="node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
         argv=_codex,
         call={"tool": "exec_command", "arguments": {"cmd": "true"}},
     ),
