@@ -4,7 +4,7 @@
 
 installs the peers from npm and PyPI into FOLDER once (pinned; `--newest` takes the newest; native programs are started
 themselves, without npm's launcher), and drives each on loopback with the same cases: a server that answers at once, a
-new home folder, one small repository, the command `true` in each step. Rounds take turns, so that a slow moment hits all
+new home folder, one small repository, the command `true` in each step. Rounds take turns, so that slow moments hit all
 alike. "First" is process start to the first request; "gap" is
 answer sent to next request received.
 """
