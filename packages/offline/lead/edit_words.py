@@ -23,4 +23,11 @@ def _first_change(edit: Edit) -> str:
     old, new = edit["old"].splitlines(), edit["new"].splitlines()
     gone = next((line.strip() for line in old if line not in new), "")
     come = next((line.strip() for line in new if line not in old), "")
-    return f"`{gone}` becomes `{come}`"
+    return describe_replacement(gone, come)
+
+
+def describe_replacement(gone: str, come: str) -> str:
+    """Return words for a text in place of another; one of them may be empty."""
+    if not gone:
+        return f"adds `{come}`"
+    return f"`{gone}` becomes `{come}`" if come else f"removes `{gone}`"

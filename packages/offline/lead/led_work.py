@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from packages.offline.lead.edit_words import Edit
+from packages.offline.lead.edit_words import Edit, describe_replacement
 from packages.offline.lead.function_questions import build_questions
 from packages.offline.lead.proposals import Block, find_blocks, find_choice, find_syntax_error
 from packages.offline.lead.suspects import LONGEST, Suspect, find_named
@@ -190,7 +190,8 @@ def _replace_function(found: Suspect, code: str) -> Edit:
 
 def _describe(edits: Sequence[Edit]) -> str:
     return "; ".join(
-        f"{each['path']}: `{_flatten(each['old'])}` becomes `{_flatten(each['new'])}`" for each in edits
+        f"{each['path']}: {describe_replacement(_flatten(each['old']), _flatten(each['new']))}"
+        for each in edits
     )
 
 
