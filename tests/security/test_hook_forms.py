@@ -422,3 +422,29 @@ def test_a_header_gets_the_listed_variables_only(monkeypatch: pytest.MonkeyPatch
     built = _build_headers(hook)
     assert (built["Authorization"], built["X-Key"]) == ("Bearer t", ".")
     assert json.dumps(built).count("k}") == 0
+
+
+@pytest.mark.parametrize("secret", ["export LEAK=seen\n", "LEAK=seen\n"])
+def test_variables_of_a_project_s_hook_come_from_no_other_file(
+    shop: Path, tmp_path: Path, secret: str
+) -> None:
+    """It may replace its file by a link: to what it cannot read, or to what our next start would empty."""
+    other = tmp_path / "other.env"
+    other.write_text(secret)
+    write_project(shop, SessionStart=[{"hooks": [{"command": f'ln -sf {other} "$CLAUDE_ENV_FILE"'}]}])
+    trust(shop)
+    for _ in range(2):
+        assert "<>" in act(shop, 'echo "<$LEAK>"')[0]
+        assert other.read_text() == secret
+
+
+def test_a_hook_of_the_user_writes_its_variables_through_no_link_of_a_project(
+    shop: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "profile"
+    other.write_text("mine\n")
+    write_project(shop, SessionStart=[{"hooks": [{"command": f'ln -sf {other} "$CLAUDE_ENV_FILE"'}]}])
+    trust(shop)
+    write_user(SessionStart=[{"hooks": [{"command": 'sleep 1; echo STAGE=test >> "$CLAUDE_ENV_FILE"'}]}])
+    assert "<test>" in act(shop, 'echo "<$STAGE>"')[0]
+    assert other.read_text() == "mine\n"

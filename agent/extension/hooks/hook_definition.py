@@ -98,6 +98,8 @@ class HookDefinition:
             self.args,
             self.header_variables and sorted(self.header_variables),
             self.refusal,
+            self.wakes_model,
+            self.continues_on_block,
         )
         if self.kind == "mcp_tool":
             added += (self.server, sorted(self.tool_input.items()))

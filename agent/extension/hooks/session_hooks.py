@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 from agent.events import Signal
 from agent.extension.hooks.hook_answer import HookAnswer, clip_text, combine_answers
 from agent.extension.hooks.hook_definition import HookDefinition
-from agent.extension.hooks.hook_environment import create_environment_file, load_environment_file
+from agent.extension.hooks.hook_environment import EnvironmentFiles, open_environment_files
 from agent.extension.hooks.hook_input import (
     find_tool_names,
     name_permission_mode,
@@ -59,7 +59,7 @@ class SessionHooks:
         self.stop = ""
         self.is_started = False
         self.late_words: list[str] = []
-        self._environment_file: Path | None = None
+        self._environment_files: EnvironmentFiles | None = None
         self._runtime = runtime
         self._by_event: dict[str, list[HookDefinition]] = {}
         for each in hooks:
@@ -84,7 +84,8 @@ class SessionHooks:
         told = {**build_common(self._runtime, event), **fields}
         waiting = []
         for each in hooks:
-            task = asyncio.ensure_future(run_hook(self._runtime, each, told, self._environment_file))
+            file = self._environment_files.create() if self._environment_files is not None else None
+            task = asyncio.ensure_future(run_hook(self._runtime, each, told, file))
             if each.is_async:
                 self._asides.add(task)
                 task.add_done_callback(self._asides.discard)
@@ -98,14 +99,17 @@ class SessionHooks:
         return answer
 
     async def start_session(self, source: str) -> HookAnswer:
-        """Run the hooks of the session's start; what they write to their environment file counts for its commands."""
+        """Run the hooks of the session's start; what they write to their environment files counts for its commands."""
         if not self.has_hooks("SessionStart"):
             return HookAnswer()
-        file = create_environment_file(self._runtime)
-        self._environment_file = file
-        answer = await self.run("SessionStart", {"source": source}, (source,))
-        self._environment_file = None
-        if problem := await load_environment_file(self._runtime, file):
+        with open_environment_files(self._runtime) as files:
+            self._environment_files = files
+            try:
+                answer = await self.run("SessionStart", {"source": source}, (source,))
+            finally:
+                self._environment_files = None
+            problem = await files.load(self._runtime)
+        if problem:
             self._runtime.session.append(Signal(name=SIGNAL, detail=f"hook SessionStart: {problem}"))
         return answer
 
