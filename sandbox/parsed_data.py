@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 DEEPEST = 200
@@ -20,6 +21,25 @@ def parse_json(content: str | bytes | bytearray) -> Any:
     text = content if isinstance(content, str) else content.decode("latin-1")
     if text.count("[") + text.count("{") > DEEPEST:
         _check_depth(found)
+    return found
+
+
+def parse_unambiguous_table(content: str | bytes) -> Mapping[str, Any]:
+    """Parse a table of JSON. Raises ValueError, also for a name that is there twice: readers would know another one."""
+    try:
+        found = json.loads(content, object_pairs_hook=_build_table)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    if not isinstance(found, dict):
+        raise ValueError("it holds no table")
+    return found
+
+
+def _build_table(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(each for each in names if names.count(each) > 1)!r} is there twice")
     return found
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from agent.extension.hooks.hook_definition import HookDefinition
 from sandbox.lazy_dataclass import dataclass
+from sandbox.parsed_data import parse_unambiguous_table
 
 BLOCKED = 2
 """Exit code by which a hook forbids."""
@@ -74,7 +74,7 @@ def _find_tables(text: str) -> Sequence[Mapping[str, Any]] | None:
     """Return the table that an output is, or those of its lines but for a promise to answer later. None for what can
     be read in several ways, or in none."""
     try:
-        whole = parse_table(text)
+        whole = parse_unambiguous_table(text)
     except ValueError:
         whole = None
     if whole is not None:
@@ -83,29 +83,12 @@ def _find_tables(text: str) -> Sequence[Mapping[str, Any]] | None:
     for line in text.splitlines():
         if line.lstrip().startswith("{"):
             try:
-                tables.append(parse_table(line))
+                tables.append(parse_unambiguous_table(line))
             except ValueError:
                 return None
         elif tables and line.strip():
             return None  # a table over several lines, or words behind one
     return [each for each in tables if "async" not in each] or tables or None
-
-
-def parse_table(text: str) -> Mapping[str, Any]:
-    """Parse a table of JSON. Raises ValueError, also for a name twice: its writer put words of others into it."""
-
-    def build(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-        if len(found := dict(pairs)) < len(pairs):
-            raise ValueError("a name is there twice")
-        return found
-
-    try:
-        found = json.loads(text, object_pairs_hook=build)
-    except RecursionError as error:
-        raise ValueError("it is too deep") from error
-    if not isinstance(found, dict):
-        raise ValueError("it is no table")
-    return found
 
 
 def refuse_unclear(problem: str) -> HookAnswer:

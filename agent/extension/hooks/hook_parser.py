@@ -6,10 +6,9 @@ reported, and denies what it was to guard.
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,6 +24,7 @@ from agent.extension.hooks.hook_definition import (
     matches_name,
 )
 from sandbox.lazy_pattern import compile_lazily
+from sandbox.parsed_data import parse_unambiguous_table
 
 _REMARKS = frozenset(("statusMessage", "description", "name", "id", "comment", "_comment", "$comment", "//"))
 """Fields that change nothing of what a hook does."""
@@ -86,12 +86,11 @@ def parse_hook_file(
     """Return the hooks of a file, none if it is missing. One that is no JSON may have held a guard of all actions."""
     if content is None:
         return []
+    table: Mapping[str, Any]
     try:
-        table = json.loads(content, object_pairs_hook=_build_table)
-    except (ValueError, RecursionError) as error:
-        table = {"hooks": f"its file is no JSON: {error}"}
-    if not isinstance(table, dict):
-        table = {"hooks": "its file holds no table"}
+        table = parse_unambiguous_table(content)
+    except ValueError as error:
+        table = {"hooks": f"its file is not read as JSON: {error}"}
     return list(parse_hooks(table, source, notices, is_project=is_project, plugin=plugin))
 
 
@@ -106,15 +105,6 @@ def explain_unrun_guards(hooks: object) -> str:
         f"its `hooks` of {guards[0].event} would not run, and it may need them as guards: "
         "move them to agent-hooks.json, or remove them"
     )
-
-
-def _build_table(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a table of JSON. Raises ValueError for a name twice: a reader would know the last one only."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(each for each in names if names.count(each) > 1)!r} is there twice")
-    return found
 
 
 class _Parser:

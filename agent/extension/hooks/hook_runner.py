@@ -17,7 +17,6 @@ from agent.extension.hooks.hook_answer import (
     build_refusal,
     clip_text,
     parse_answer,
-    parse_table,
     read_output,
     refuse_unclear,
 )
@@ -27,6 +26,7 @@ from agent.extension.plugins.plugin_store import build_variables, create_state_f
 from agent.turn.runtime import Runtime
 from sandbox.errors import UserError
 from sandbox.lazy_pattern import compile_lazily
+from sandbox.parsed_data import parse_unambiguous_table
 from sandbox.policy.decision import Mode
 from sandbox.process.command import Command, Sandbox
 from sandbox.process.output_capture import HEAD
@@ -222,7 +222,7 @@ def _read_judgement(hook: HookDefinition, answer: str) -> HookAnswer:
     fenced = _FENCED.fullmatch(answer.strip())
     found: Mapping[str, Any] | None
     try:
-        found = parse_table(fenced[1] if fenced else answer.strip())
+        found = parse_unambiguous_table(fenced[1] if fenced else answer.strip())
     except ValueError:  # around its table, a model may repeat one of its input: only a refusal counts then
         found = _find_refusal(answer)
     if found is None and hook.is_guard:
@@ -243,7 +243,7 @@ def _read_judgement(hook: HookDefinition, answer: str) -> HookAnswer:
 
 def _find_refusal(answer: str) -> Mapping[str, Any] | None:
     try:
-        found = parse_table(answer[answer.find("{") : answer.rfind("}") + 1])
+        found = parse_unambiguous_table(answer[answer.find("{") : answer.rfind("}") + 1])
     except ValueError:
         return None
     return found if found.get("ok") is False else None
