@@ -6,7 +6,6 @@ its reasoning instead of starting again after every tool call.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,16 +16,14 @@ from agent.model.protocol import (
     Reply,
     Request,
     TextDelta,
-    ToolMessage,
-    ToolSpec,
     Usage,
-    UserMessage,
 )
 from agent.model.text_pieces import TextPieces
-from agent.model.wire_formats.kept_parts import Kept, PartRecorder, find_extra, order_parts, select_parts
+from agent.model.wire_formats.kept_parts import Kept, PartRecorder, find_extra, select_parts
 from agent.model.wire_formats.refused_effort import lower_effort
 from agent.model.wire_formats.reply_bounds import check_arguments_size
 from agent.model.wire_formats.response_failures import parse_stream_error
+from agent.model.wire_formats.responses_items import build_message_items, encode_system, encode_tools
 from agent.model.wire_formats.tool_arguments import is_json_object, parse_action
 from agent.model.wire_formats.wire_protocol import (
     Assembler,
@@ -38,7 +35,6 @@ from agent.model.wire_formats.wire_protocol import (
     parse_token_count,
 )
 from sandbox.lazy_dataclass import dataclass
-from tools.core.action import Action
 
 FORM = "openai-responses"
 """Mark of message parts that only this format understands."""
@@ -82,7 +78,7 @@ class ResponsesWire:
     def __init__(self, model: str, dialect: ResponsesDialect | None = None) -> None:
         self.dialect = dialect or ResponsesDialect()
         self._model = model
-        self._fixed = EncodedPrefix(_encode_system, _encode_tools)
+        self._fixed = EncodedPrefix(encode_system, encode_tools)
 
     @property
     def tier(self) -> str:
@@ -143,35 +139,6 @@ class ResponsesWire:
             found = b",".join(encode_json(item) for item in build_message_items(message, kept))
             message.wire[form] = found
         return found
-
-
-def build_message_items(message: Message, kept: Sequence[Kept]) -> Iterator[Json]:
-    """Yield the items of one message. kept: its parts that came from this endpoint"""
-    match message:
-        case UserMessage():
-            images = [{"type": "input_image", "image_url": image.url} for image in message.images]
-            text = {"type": "input_text", "text": message.text}
-            yield {"role": "user", "content": [text, *images] if images else message.text}
-        case ToolMessage():
-            yield {"type": "function_call_output", "call_id": message.call, "output": message.text}
-        case AssistantMessage():
-            for part in order_parts(message, kept):
-                if part.action is not None:
-                    yield {**_build_call(part.action), **part.extra}
-                elif part.kind == "other":
-                    yield dict(part.block)
-                elif part.text:
-                    content = [{"type": "output_text", "text": part.text}]
-                    yield {"role": "assistant", "content": content, **part.extra}
-
-
-def _build_call(action: Action) -> Json:
-    return {
-        "type": "function_call",
-        "call_id": action.id,
-        "name": action.tool,
-        "arguments": json.dumps(action.arguments, ensure_ascii=False),
-    }
 
 
 class ResponsesAssembler(Assembler):
@@ -381,24 +348,3 @@ _OF_CALL = frozenset({"type", "id", "call_id", "name", "arguments", "status"})
 def _strip_id(item: Mapping[str, Any]) -> Json:
     # Nothing is stored there: an id would be looked up and not found.
     return {key: value for key, value in item.items() if key not in ("id", "status")}
-
-
-def _encode_system(text: str) -> bytes:
-    return b',"instructions":' + encode_json(text) if text else b""
-
-
-def _encode_tools(tools: Sequence[ToolSpec]) -> bytes:
-    if not tools:
-        return b""
-    return b',"tools":' + encode_json(
-        [
-            {
-                "type": "function",
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": dict(tool.parameters),
-                "strict": False,
-            }
-            for tool in tools
-        ]
-    )

@@ -94,7 +94,8 @@ async def _collect_page(at: Workspace, last: Mapping[str, Any], scratch: Path, *
         from tools.testing.suite_run import list_tests
 
         names = await list_tests(at)
-    failing = [str(each["id"]) for each in last.get("failures", ())][:MOST_FAILURES]
+    failures = [each for each in last.get("failures", ()) if isinstance(each, dict) and each.get("id")]
+    failing = [str(each["id"]) for each in failures[:MOST_FAILURES]]
     kept = ("runner", "outcome", "passed", "failed", "errors", "skipped")
     return TestsPage(
         suites=suites,
