@@ -20,7 +20,7 @@ from tools.testing.suite_run import run_project
 RECORDINGS = {f"{profile.name}/{name}": (profile, name, path) for profile, name, path in list_recordings()}
 
 
-def _open_workspace(folder: Path, sandbox: PlayedSandbox) -> Workspace:
+def open_workspace(folder: Path, sandbox: PlayedSandbox) -> Workspace:
     return Workspace(
         root=sandbox.root,
         files=Tree(sandbox.root),
@@ -42,7 +42,7 @@ def test_a_run_is_reported_as_the_runner_ended_it(
     root = tmp_path / "work"
     root.mkdir()
     place_files(root, case.files)
-    at = _open_workspace(tmp_path, PlayedSandbox(root, recorded, python))
+    at = open_workspace(tmp_path, PlayedSandbox(root, recorded, python))
     report = asyncio.run(run_project(at, ()))
     assert report.outcome in case.verdicts
     if case.counts and not case.known:
