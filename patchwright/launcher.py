@@ -23,29 +23,23 @@ def main() -> int:
         return 0
     if sys.argv[1:] in (["--help"], ["-h"]) and _print_prepared_help():
         return 0
-    if sys.argv[1:3] == ["hook", "run"]:  # a person waits for each commit: without the command line's parser
-        open_floors()
-        from cli.hooks.entry import main as hook
+    if (ended := _run_warm()) is not None:
+        return ended
+    open_floors()
+    from cli.start import run_command_line
 
-        return hook(sys.argv[3:])
-    import gc
+    return run_command_line()
+
+
+def _run_warm() -> int | None:
+    """Have the user's warm process run a command that scripts and hooks wait for; None where there is none."""
+    if sys.argv[1:2] not in (["run"], ["-p"]) and sys.argv[1:3] != ["hook", "run"]:
+        return None
     import os
 
-    # Starting makes objects by the hundred thousand and drops none: looking for garbage meanwhile is a sixth
-    # of a run's start. `cli.invocation` turns the collector on again.
-    gc.disable()
-    open_floors()
-    # Looking for pydantic's plugins reads the metadata of every installed package (27 ms); we use none.
-    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
-    if len(sys.argv) == 1 and _is_interactive_start():
-        from cli.commands.run.interactive import run_bare_command as run
-    elif sys.argv[1:2] == ["run"]:
-        from cli.commands.run.quick_parse import main as run
-    else:
-        from cli.app import main as run
+    from patchwright.warm_client import run_warm
 
-    run()
-    return 0
+    return run_warm(sys.argv, os.environb)
 
 
 def _print_prepared_help() -> bool:
@@ -68,15 +62,6 @@ def _print_prepared_help() -> bool:
         sys.stdout.write(file.read())
         sys.stdout.flush()
     return True
-
-
-def _is_interactive_start() -> bool:
-    """For the prompt: the parser of the command line has nothing to parse, and is left out."""
-    import os
-
-    from cli.shell_completion import COMPLETING
-
-    return sys.stdin is not None and sys.stdin.isatty() and COMPLETING not in os.environ
 
 
 def open_floors() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ else:
         return _decorate(cls, options)
 
 
+_MADE: list[type] = []
 _original: Any = dataclasses.dataclass
 _MISSING: Any = dataclasses.MISSING
 _FIELD: Any = dataclasses._FIELD  # type: ignore[attr-defined]
@@ -99,6 +100,7 @@ def _decorate(cls: Any, options: dict[str, Any]) -> Any:
     setattr(cls, _FROZEN, options.get("frozen", False))
     cls.__dataclass_fields__ = _LazyFields()
     cls.__dataclass_params__ = _LazyParameters(frozen=options.get("frozen", False))
+    _MADE.append(cls)
     return cls
 
 
@@ -217,7 +219,24 @@ def _late_setstate(self: Any, state: list[Any]) -> None:
 def _install(instance: object, name: str) -> Callable[..., Any]:
     """Make a method of the class that an instance has it from, in place of what stood for it; return it."""
     late = _LATE[name]
-    cls = next(each for each in type(instance).__mro__ if each.__dict__.get(name) is late)
+    return _make_method(
+        next(each for each in type(instance).__mro__ if each.__dict__.get(name) is late), name
+    )
+
+
+def list_with_init() -> list[int]:
+    """Return the numbers of the classes that have had an instance, in the order in which all were declared."""
+    return [number for number, cls in enumerate(_MADE) if cls.__dict__.get("__init__") is not _late_init]
+
+
+def make_init_of(numbers: Iterable[int]) -> None:
+    """Make `__init__` ahead of its use, by the classes' numbers; those that are not declared here are passed over."""
+    for number in numbers:
+        if number < len(_MADE) and _MADE[number].__dict__.get("__init__") is _late_init:
+            _make_method(_MADE[number], "__init__")
+
+
+def _make_method(cls: type, name: str) -> Callable[..., Any]:
     method = _BUILDERS[name](cls, cls.__dict__[_SPECIFICATION])
     method.__qualname__ = f"{cls.__qualname__}.{name}"
     type.__setattr__(cls, name, method)

@@ -87,6 +87,7 @@ ENDS = {
     "schema": {0},
     "doctor": {0},
     "tests": {0},
+    "warm": {0},
     "sessions": {0},
     "resume": {2},
     "hook": {0},
@@ -160,6 +161,8 @@ def test_every_command_of_the_documents_runs(line: str, ledger: Path) -> None:
         needs_confinement(ledger)
     with Loopback() as server:
         result = _run(words[1:], server.url, ledger, stdin=A_DIFF if piped else "")
+    if name == "warm":
+        run("warm", "stop", cwd=ledger)
     asks_for_change = not ASKING_FOR_CHANGE.isdisjoint(words)
     ended = {int(Exit.NOT_ACHIEVED if asks_for_change else Exit.DONE)}
     expected = ended if name == "run" else ENDS[name]

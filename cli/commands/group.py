@@ -68,7 +68,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
 
 HELP_SECTIONS: Mapping[str, str] = {
     "Work": "run resume repair reproduce migrate select acp",
-    "Background": "runs loop watch",
+    "Background": "runs loop watch warm",
     "Sessions": "sessions session attempts undo redo rewind",
     "Git": "commit review pr hook",
     "Code": "symbols localize map tests apply",

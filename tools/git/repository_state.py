@@ -9,6 +9,7 @@ from pathlib import Path
 from sandbox.fs.regular_file import read_first_line
 from sandbox.helpers.git_reach import find_command_name
 from sandbox.helpers.git_runner import LITERAL
+from sandbox.process.caller import find_caller
 from tools.git.broker import Broker
 
 _CHANGING = frozenset(
@@ -97,7 +98,7 @@ def _list_other_worktrees(broker: Broker) -> Iterator[tuple[Path, str]]:
 
 
 def _list_ancestors() -> Iterator[int]:
-    process = os.getppid()
+    process = find_caller()
     while process > 1:
         yield process
         try:

@@ -70,24 +70,33 @@ THEMES: Mapping[str, Mapping[str, str]] = {
 `light` are for terminals whose own colours are hard to read there; `blue-orange` distinguishes added from removed
 for red-green colour blindness; `mono` needs no colour."""
 
-_UNWANTED = bool(os.environ.get("NO_COLOR"))
-"""Whether NO_COLOR is set (no-color.org): no colours, but bold and underline remain."""
 
-_chosen = dict(THEMES["mono" if _UNWANTED else "terminal"])
+class _Theme:
+    """The theme in use, which the environment at its first use decides unless it is chosen before."""
 
-
-_name = ["mono" if _UNWANTED else "terminal"]
+    name = ""
+    styles: Mapping[str, str] = {}
 
 
 def choose_theme(theme: str) -> None:
-    """Use a theme from now on in the whole process; `mono` if NO_COLOR is set."""
-    _name[0] = "mono" if _UNWANTED else theme
-    _chosen.update(THEMES[_name[0]])
+    """Use a theme from now on in the whole process.
+
+    With NO_COLOR (no-color.org) that is `mono`: no colours, but bold and underline remain.
+    """
+    _Theme.name = "mono" if os.environ.get("NO_COLOR") else theme
+    _Theme.styles = THEMES[_Theme.name]
 
 
 def get_theme() -> str:
     """Return the name of the theme in use."""
-    return _name[0]
+    _get_styles()
+    return _Theme.name
+
+
+def _get_styles() -> Mapping[str, str]:
+    if not _Theme.name:
+        choose_theme("terminal")
+    return _Theme.styles
 
 
 _BACKGROUNDS = {"dark": "dark", "light": "light"}
@@ -98,7 +107,7 @@ def get_background() -> str:
     """Return "dark" or "light", "" if it is not known or there are no colours."""
     if not has_colours():
         return ""
-    named = next((name for name in _BACKGROUNDS if _chosen == THEMES[name]), "")
+    named = next((name for name in _BACKGROUNDS if _get_styles() == THEMES[name]), "")
     return named or _detect_background(os.environ)
 
 
@@ -117,7 +126,7 @@ _told: list[str] = []
 
 def get_hues() -> str:
     """Return the hues that distinguish added from removed: "red-green" or "blue-orange"."""
-    return "blue-orange" if _chosen["green"] == THEMES["blue-orange"]["green"] else "red-green"
+    return "blue-orange" if _get_styles()["green"] == THEMES["blue-orange"]["green"] else "red-green"
 
 
 def _detect_background(env: Mapping[str, str]) -> str:
@@ -132,16 +141,16 @@ def _detect_background(env: Mapping[str, str]) -> str:
 
 def has_colours() -> bool:
     """Return whether the theme has any colours."""
-    return _chosen["red"] != THEMES["mono"]["red"]
+    return _get_styles()["red"] != THEMES["mono"]["red"]
 
 
 def get_sgr_parameters(style: str) -> str:
     """Return the SGR parameters of a style in the current theme."""
-    return _chosen[style]
+    return _get_styles()[style]
 
 
 def apply_style(text: str, style: str) -> str:
     """Return `text` in a style; unchanged if there is none."""
-    if not (style and text) or _chosen[style] == "0":
+    if not (style and text) or (parameters := _get_styles()[style]) == "0":
         return text
-    return f"\x1b[{_chosen[style]}m{text}\x1b[0m"
+    return f"\x1b[{parameters}m{text}\x1b[0m"
