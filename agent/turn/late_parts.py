@@ -199,6 +199,7 @@ _OF_A_REPLY = [
     "sandbox.snapshots.workspace_snapshots",
     "sandbox.backends.bubblewrap",
     "sandbox.policy.shell",
+    "agent.prompt.english_orders",
 ]
 """Modules that most replies need, with what they import; emptied from the front."""
 
@@ -207,8 +208,11 @@ _THINKING = 0.05
 
 
 @contextmanager
-def preload_while_waiting() -> Iterator[None]:
-    """Import what a reply needs, a module at a time, while the model thinks: its first action then need not wait."""
+def preload_while_waiting(prompt: str = "") -> Iterator[None]:
+    """Import what a reply needs, a module at a time, while the model thinks: its first action then need not wait.
+
+    prompt: read then, too: the end of the turn asks what it wants
+    """
     loop = asyncio.get_running_loop()
     handle: asyncio.TimerHandle | None = None
 
@@ -217,8 +221,12 @@ def preload_while_waiting() -> Iterator[None]:
         if _OF_A_REPLY:
             import_module(_OF_A_REPLY.pop(0))
             handle = loop.call_later(0, import_next)
+        elif prompt:
+            from agent.prompt.prompt_reader import read_intent
 
-    if _OF_A_REPLY:
+            read_intent(prompt)
+
+    if _OF_A_REPLY or prompt:
         handle = loop.call_later(_THINKING, import_next)
     try:
         yield

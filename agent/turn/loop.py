@@ -48,6 +48,7 @@ class Loop:
     compressor: the messages to send, kept within the model's window
     replies: requests a reply and logs it
     purse: counts what the turn uses, against its limits
+    prompt: of the turn, "" for one that goes on
     monitors: decide before each step and request, and after each reply or failed request, how the turn goes on
 
     Progress is reported through `Session.subscribe`, never printed.
@@ -61,6 +62,7 @@ class Loop:
     monitors: Monitors
     purse: Purse = field(default_factory=Purse)
     inbox: deque[str] = field(default_factory=deque)
+    prompt: str = ""
     _step: asyncio.Task[TurnEnd | None] | None = None
     _stop: bool = False
     _acts: bool = False
@@ -161,7 +163,7 @@ class Loop:
         async for event in self.compressor.compact_if_due():
             await self.monitors.before_compaction(event)
             self.session.append(event)
-        with preload_while_waiting():
+        with preload_while_waiting(self.prompt):
             reply = await self._request_reply()
         if not isinstance(reply, Reply):
             return reply

@@ -245,7 +245,7 @@ class Runtime:
         self.purse.begin_turn()
         if self.settings.verify.reproduce or self.model.name == "offline":
             self.conclusion.offer_reproduction(self.toolbox)
-        self.committer.prompt = prompt or ""
+        self.committer.prompt = self.loop.prompt = prompt or ""
         self._turn_start = TurnStart.record(self.workspace.root)
         if (conclusion := self._late_conclusion.built) is not None:
             conclusion.begin_turn(self._turn_start)

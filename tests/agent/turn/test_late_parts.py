@@ -11,6 +11,7 @@ import pytest
 from agent.events import Event, MessageEvent, Prompt, Signal
 from agent.monitor.monitor import Monitor
 from agent.monitor.monitors import LateMonitors, Monitors
+from agent.prompt.prompt_reader import read_intent
 from agent.turn import late_parts
 from agent.turn.late_parts import LateFollower
 from tests.support.cli import CHECKOUT
@@ -110,6 +111,23 @@ def test_what_a_reply_needs_is_imported_while_the_model_thinks(monkeypatch: pyte
     asyncio.run(wait(0.05))
     assert len(imported) == 2
     assert not late_parts._OF_A_REPLY
+
+
+def test_the_prompt_is_read_while_the_model_thinks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(late_parts, "_OF_A_REPLY", ["tools.core.gateway"])
+    monkeypatch.setattr(late_parts, "_THINKING", 0.01)
+    prompt = "make test_basket.py pass, and leave the others"
+
+    async def wait(seconds: float) -> None:
+        with late_parts.preload_while_waiting(prompt):
+            await asyncio.sleep(seconds)
+
+    read = read_intent.cache_info().misses
+    asyncio.run(wait(0))
+    assert read_intent.cache_info().misses == read
+    for _ in range(2):
+        asyncio.run(wait(0.1))
+        assert read_intent.cache_info().misses == read + 1
 
 
 def test_nothing_heavy_is_imported_while_the_model_thinks() -> None:
