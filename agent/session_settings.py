@@ -84,6 +84,9 @@ class DisciplineSettings:
 
 
 Checker = Literal["off", "code", "model"]
+
+RequirementsChecker = Literal["auto", "off", "code", "model"]
+"""auto: read at the end of a turn that changed files, and said only if something was recognised"""
 """Who checks: nobody, code alone, or a read-only child session as well, whose answers are opinions."""
 
 
@@ -110,14 +113,14 @@ class VerifySettings:
     keep_reproduction: bool = False
     review: bool = False
     judge: bool = False
-    requirements: Checker = "off"
+    requirements: RequirementsChecker = "auto"
     rubric: bool = False
     spec_check: Checker = "off"
 
     @property
     def has_optional_checks(self) -> bool:
         """Whether one of the checks is wanted that `agent/verify/optional_checks.py` attaches."""
-        return self.rubric or (self.requirements, self.spec_check) != ("off", "off")
+        return self.rubric or self.requirements in ("code", "model") or self.spec_check != "off"
 
 
 TAKEN = "taken-attempt"

@@ -148,6 +148,20 @@ class TurnConclusion:
             self._add_reproduction()
         if self.rules:
             self._add_required_tests()
+        if self.settings.requirements == "auto" and not self.is_child:
+            self._add_requirements()
+
+    def _add_requirements(self) -> None:
+        from sandbox.extensions import load_extension
+
+        self.verifiers.append(
+            load_extension("checks", "late_requirements")(
+                workspace=self.workspace,
+                run_action=self.run_action,
+                get_verification=lambda: self.verification,
+                record=self.session.append,
+            )
+        )
 
     async def prepare_turn(self, prompt: str) -> Prepared:
         """Do what the settings want before the work: return text for the model, or that the turn is over."""

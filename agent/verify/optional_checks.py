@@ -27,7 +27,7 @@ def attach_checks(runtime: Runtime, file: RequirementFile | None = None, *, is_t
     spec_check: CorrectsPrompts | None = None
     if verify.spec_check != "off":
         spec_check = load_extension("checks", "spec_check")(runtime, file)
-    if verify.requirements != "off" or file is not None:
+    if verify.requirements in ("code", "model") or file is not None:
         verifier = attach_requirements(runtime, file, is_trusted=is_trusted)
         if spec_check is not None:
             verifier.correct_prompt = spec_check.correct_prompt

@@ -29,6 +29,14 @@ Kind = Literal[
     "max-lines",
     "max-files",
     "no-dependency",
+    "result",
+    "output",
+    "renamed",
+    "documented",
+    "typed",
+    "deprecated",
+    "tested",
+    "code-changed",
     "judged",
 ]
 """How a requirement is checked. group: met when all below it are; judged: by a model, whose answer is an opinion."""
@@ -38,10 +46,10 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 OWN_SOURCES = frozenset(("prompt", "user"))
 """Sources whose commands may be run without further ado: under the policy of the session, like any other."""
 
-EXECUTED_KINDS = ("command", "tests")
+EXECUTED_KINDS = ("command", "tests", "result", "output")
 """Kinds whose check runs something."""
 
-WITHOUT_CHECK = ("group", "judged", "no-dependency", "tests")
+WITHOUT_CHECK = ("group", "judged", "no-dependency", "tests", "tested", "code-changed")
 """Kinds whose `check` may be empty."""
 
 NUMERIC = ("max-lines", "max-files")
@@ -55,7 +63,9 @@ class Requirement:
     """A checkable part of a task.
 
     id: unique in its tree; text: for a person
-    check: what the kind looks at: a path, a name (`cart.py:total` for one in a file), a command, a test, a number
+    check: what the kind looks at: a path, a name (`cart.py:total` for one in a file), two names (`a -> b`), a call or
+        command with its result (`total([5]) == 5`, `f(-1) raises ValueError`, `make version prints 1.0`), a command, a
+        test, a number
     parent: id of the group that it belongs to, "" for none
     source: "prompt", "user", "model", or "file:" and the path of the file that has it
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_json, sanitize_text
 
 if TYPE_CHECKING:
+    from agent.events import Event
     from agent.turn.runtime import Runtime
     from cli.invocation import ClusterRequest, GoalRequest, Invocation
 
@@ -157,6 +159,13 @@ def _run_prompt(invocation: Invocation, prompt: str | None, output: str) -> int:
     return run_loop(_run_turn(invocation, prompt, output))
 
 
+def _collect_checks(fields: dict[str, Any], event: Event) -> None:
+    if event.kind in ("requirements", "rubric", "spec-check"):
+        from cli.output.lines.check_lines import collect_check_field
+
+        collect_check_field(event, fields)
+
+
 async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> int:
     import asyncio
     import json
@@ -183,10 +192,7 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
             run = await open_detached_run(runtime, home, settings.terminal.notify, invocation)
         notices = Notices(runtime)
         checks: dict[str, Any] = {}
-        if settings.session.verify.has_optional_checks or invocation.requirements is not None:
-            from cli.output.lines.check_lines import collect_check_fields
-
-            collect_check_fields(runtime.session, checks)
+        runtime.session.subscribe(partial(_collect_checks, checks))
         subscribe_output(runtime, settings, output)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, _handle_interrupt, runtime)

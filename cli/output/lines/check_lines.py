@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agent.events import Event, RequirementsEvent, RubricEvent, SpecCheckEvent
-from agent.session.log import Session
 from agent.verify.requirement import restore_requirement, walk_tree
 from cli.output.diff.diff_layout import DiffLayout
 from cli.output.style.paint import MARKS, Paint, Style, get_mark
@@ -29,19 +28,15 @@ _STATES: Mapping[str, tuple[str, Style]] = {
 }
 
 
-def collect_check_fields(session: Session, fields: dict[str, Any]) -> None:
-    """Put what the checks of the coming turn find into `fields`, for the JSON result."""
-
-    def observe_event(event: Event) -> None:
-        if isinstance(event, RequirementsEvent):
-            unchecked = {"state": "not checked", "evidence": "", "detail": ""}
-            fields["requirements"] = [{**unchecked, **each} for each in event.items]
-        elif isinstance(event, RubricEvent):
-            fields["rubric"] = {"score": event.score, "items": event.items}
-        elif isinstance(event, SpecCheckEvent):
-            fields["spec_check"] = event.findings
-
-    session.subscribe(observe_event)
+def collect_check_field(event: Event, fields: dict[str, Any]) -> None:
+    """Put what a check of the turn has found into `fields`, for the JSON result."""
+    if isinstance(event, RequirementsEvent):
+        unchecked = {"state": "not checked", "evidence": "", "detail": ""}
+        fields["requirements"] = [{**unchecked, **each} for each in event.items]
+    elif isinstance(event, RubricEvent):
+        fields["rubric"] = {"score": event.score, "items": event.items}
+    elif isinstance(event, SpecCheckEvent):
+        fields["spec_check"] = event.findings
 
 
 def format_findings(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from agent.turn.runtime import Runtime
 from agent.verify.requirement import OWN_SOURCES, RequirementFile
-from packages.search.requirements.requirements_verifier import RequirementsVerifier
+from packages.search.requirements.requirements_verifier import NAME, RequirementsVerifier
 
 
 def attach_requirements(
@@ -12,6 +14,9 @@ def attach_requirements(
 ) -> RequirementsVerifier:
     """Let the turns of a session be checked. is_trusted: the commands of the file may be run"""
     conclusion = runtime.conclusion
+    conclusion.verifiers[:] = [
+        each for each in conclusion.verifiers if each.name != NAME
+    ]  # the one of "auto"
     verifier = RequirementsVerifier(
         workspace=runtime.workspace,
         run_action=runtime.run_harness_action,
@@ -28,3 +33,8 @@ def attach_requirements(
     conclusion.verifiers.append(verifier)
     conclusion.preparations.append(verifier)
     return verifier
+
+
+def build_late_check(**parts: Any) -> RequirementsVerifier:
+    """Return the check of the prompts that are read at the end of a turn. parts: see `RequirementsVerifier`"""
+    return RequirementsVerifier(reads_late=True, **parts)

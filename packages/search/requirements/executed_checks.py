@@ -24,6 +24,12 @@ async def check_by_running(
 
     verification: of the whole suite in this turn, which excuses what failed before in the same way
     """
+    if each.kind in ("result", "output"):
+        from packages.search.requirements.stated_results import check_stated_output, check_stated_result
+
+        if each.kind == "output":
+            return await check_stated_output(each, run_action), ""
+        return await check_stated_result(each, at, run_action), ""
     if each.kind == "command":
         made = await run_action("shell", {"command": each.check})
         if "exit" not in made.data:  # refused, or nothing that could be run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -40,6 +41,25 @@ def extract_requirements(text: str) -> list[Requirement]:
         if len(found) >= MOST:
             break
     return number_requirements(found[:MOST])
+
+
+_OF_TEXT = compile_lazily(
+    r"\b(?:comments?|docstrings?|documentation|docs?|typos?|spelling|grammar|wording|format\w*|whitespace|indent\w*|lint\w*"
+    r"|style|license|headers?|todos?|links?|types?|annotations?|hints?|examples?|readme|changelog)\b",
+    re.IGNORECASE,
+)
+
+
+def extract_late_requirements(prompt: str) -> list[Requirement]:
+    """Return what is checked of every prompt: without tests, which the suite's verdict covers, but with the demand
+    that a repair of code is more than another comment."""
+    from agent.prompt.prompt_reader import read_intent
+
+    found = [each for each in extract_requirements(prompt) if each.kind != "tests"]
+    if read_intent(prompt).kind == "repair" and not _OF_TEXT.search(prompt):
+        text = describe_check("code-changed", "")
+        found.append(Requirement(id=f"r{len(found) + 1}", text=text, kind="code-changed", source="prompt"))
+    return number_requirements(found)
 
 
 def read_requirements(text: str) -> list[Requirement]:
@@ -112,5 +132,13 @@ _WORDS: dict[Kind, str] = {
     "max-lines": "at most {check} lines are changed",
     "max-files": "at most {check} files are changed",
     "no-dependency": "no dependency is added",
+    "result": "{check}",
+    "output": "{check}",
+    "renamed": "renamed: {check}",
+    "documented": "{check} has a docstring",
+    "typed": "{check} has types",
+    "deprecated": "{check} is deprecated",
+    "tested": "a test of {check} is added",
+    "code-changed": "more than comments is changed",
     "judged": "{check}",
 }

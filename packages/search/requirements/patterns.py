@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 
 from agent.verify.requirement import Kind
+from packages.search.requirements.stated_results import find_stated_outputs, find_stated_results
 from packages.search.requirements.wording import (
+    ARROW,
     ARTICLES,
     CHANGE,
     DEFINED,
@@ -18,6 +20,7 @@ from packages.search.requirements.wording import (
     NOT,
     NUMBER,
     PATH,
+    QUOTED,
     UNTOUCHED,
     is_name,
     is_path,
@@ -35,8 +38,13 @@ Checks = Iterator[tuple[Kind, str]]
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A form of a sentence. is_order: it is none after "not", "may", "if" or the like"""
+    """A form of a sentence.
 
+    stems: of each group a sentence has to hold one, or the expression, which is slow to compile, is not tried
+    is_order: it is none after "not", "may", "if" or the like
+    """
+
+    stems: tuple[tuple[str, ...], ...]
     regex: re.Pattern[str]
     read: Callable[[re.Match[str]], Checks]
     is_order: bool = True
@@ -45,13 +53,19 @@ class Pattern:
 def find_checks(sentence: str) -> list[tuple[Kind, str]]:
     """Return the checks that one sentence asks for, in the order of the text."""
     found: list[tuple[int, tuple[Kind, str]]] = []
+    lower = sentence.lower()
     for pattern in PATTERNS:
+        if not all(any(stem in lower for stem in group) for group in pattern.stems):
+            continue
         for match in pattern.regex.finditer(sentence):
             if pattern.is_order and _NO_ORDER.search(sentence[: match.start()]):
                 continue
             found += [(match.start(), check) for check in pattern.read(match)]
+    found += [(place, ("result", check)) for place, check in find_stated_results(sentence)]
+    found += [(place, ("output", check)) for place, check in find_stated_outputs(sentence)]
     kept = list(dict.fromkeys(check for _, check in sorted(found, key=lambda each: each[0])))
-    only = {path for kind, path in kept if kind in ("file-unchanged", "only-files")}
+    limits = (path for kind, path in kept if kind in ("file-unchanged", "only-files"))
+    only = {path for each in limits for path in each.split(", ")}
     return [each for each in kept if each[0] != "file-changed" or each[1] not in only]
 
 
@@ -122,10 +136,38 @@ def _read_move(match: re.Match[str]) -> Checks:
         yield "file-gone", old
         yield "file-exists", new + old.rpartition("/")[2] if new.endswith("/") else new
     elif is_name(old) and is_name(new):
-        yield "name-gone", old
-        yield "name-exists", new
+        yield "renamed", f"{old}{ARROW}{new}"
     elif is_name(old) and is_path(new) and not new.endswith("/"):
         yield "name-exists", f"{new}:{old}"
+
+
+def _read_word_move(match: re.Match[str]) -> Checks:
+    """Two words: names, if the code defines the first one."""
+    old, new = match["old"].strip("`"), match["new"].strip("`").partition("(")[0]
+    if is_name(old) and is_name(new) and old != new and not {old.lower(), new.lower()} & _NO_NAMES:
+        yield "renamed", f"{old}{ARROW}{new}"
+
+
+def _read_named(kind: Kind) -> Callable[[re.Match[str]], Checks]:
+    def read(match: re.Match[str]) -> Checks:
+        for each in re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+", match["words"] or ""):
+            name = each.strip("` ").partition("(")[0]
+            if is_name(name) and name.lower() not in _NO_NAMES:
+                yield kind, name
+
+    return read
+
+
+def _read_tests(match: re.Match[str]) -> Checks:
+    named = list(_read_named("tested")(match))
+    yield from named or [("tested", "")]
+
+
+_NO_NAMES = parse_word_set(
+    "a an the it its this that these those them all any some each every new old more other functions function method"
+    " methods class classes module modules file files code tests test something everything name names variable"
+    " variables"
+)
 
 
 def _read_moved_name(match: re.Match[str]) -> Checks:
@@ -176,12 +218,26 @@ def _read_signature(match: re.Match[str]) -> Checks:
     yield from (("signature", each) for each in names if is_name(each))
 
 
-def _make(text: str, read: Callable[[re.Match[str]], Checks], is_order: bool = True) -> Pattern:
-    return Pattern(re.compile(text, re.IGNORECASE), read, is_order)
+def _make(
+    stems: tuple[str, ...], text: str, read: Callable[[re.Match[str]], Checks], is_order: bool = True
+) -> Pattern:
+    return Pattern(
+        tuple(tuple(each.split()) for each in stems), compile_lazily(text, re.IGNORECASE), read, is_order
+    )
+
+
+_CHANGED = "chang touch edit modif alter"
+_MUST = "must should shall has have need"
+_PATHS = ". / ` makefile dockerfile"
+_DEFINED = "function method class constant exception struct interface type enum fixture option flag helper"
+_PASSING = "pass green clean succe work run exit"
+_ADDED = "add defin implement creat writ introduc provid expos"
+_REMOVED = "delet remov drop"
+_SURELY = "sure see so until such"
 
 
 _L = rf"(?P<list>{LIST})"
-_END = r"(?!['\N{RIGHT SINGLE QUOTATION MARK}]s|[\w/])"
+_END = r"(?!['\N{RIGHT SINGLE QUOTATION MARK}]s|[\w/*]|\.\*|\s+(?:links?|references?|urls?)\b)"
 _SUCCEEDS = (
     r"(?:keep passing\b|continue to pass\b|stay green\b|"
     r"(?:(?:still|also|all|both)\s+)*(?:be\s+(?:green|clean)|succeeds?|pass(?:es)?|works?|runs? cleanly"
@@ -191,58 +247,119 @@ _SURE = r"(?:make sure|ensure|see to it|so that|until|such that)(?:\s+that)?"
 _T = rf"(?P<list>{_TESTED}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+){_TESTED}){{0,11}})"
 _SUITE = r"(?:all|every|the whole|existing)(?:\s+(?:of the|the|existing|unit))*\s+(?:tests?|test suite|suite)"
 
+_WORD = rf"(?:{QUOTED}|(?<![\w./-])[A-Za-z_][\w.]*\w(?:\(\))?)"
+_WORDS = rf"{_WORD}(?:\s*,\s*(?:and\s+)?{_WORD}|\s+and\s+{_WORD}){{0,5}}"
+_WORD_END = (
+    r"(?=\s*(?:$|[.,;:!?)]"
+    r"|(?:in|and|with|so|but|everywhere|throughout|across|too|as well|function|method|class)\b))"
+)
+
 PATTERNS: tuple[Pattern, ...] = (
-    _make(rf"\b{NOT}\s+(?:ever\s+)?{CHANGE}\s+{ARTICLES}{_L}{_END}", _read_unchanged, False),
-    _make(rf"\b(?:leave|keep)\s+{ARTICLES}{_L}\s+{UNTOUCHED}\b", _read_unchanged),
-    _make(rf"{_L}\s+{MUST}\s+(?:not\s+(?:be\s+)?{CHANGE}|(?:stay|remain|be left|be kept)\s+{UNTOUCHED})\b",
+    _make(("not n't dont never without avoid", _CHANGED,),
+          rf"\b{NOT}\s+(?:ever\s+)?{CHANGE}\s+{ARTICLES}{_L}{_END}", _read_unchanged, False),
+    _make(("leave keep", "unchanged untouched unmodified alone as",),
+          rf"\b(?:leave|keep)\s+{ARTICLES}{_L}\s+{UNTOUCHED}\b", _read_unchanged),
+    _make((_MUST, "not unchanged untouched unmodified alone as",),
+          rf"{_L}\s+{MUST}\s+(?:not\s+(?:be\s+)?{CHANGE}|(?:stay|remain|be left|be kept)\s+{UNTOUCHED})\b",
           _read_unchanged, False),
-    _make(rf"\bonly\s+{CHANGE}\s+{ARTICLES}{_L}{_END}", _read_only, False),
-    _make(rf"\b{CHANGE}\s+only\s+{ARTICLES}{_L}{_END}", _read_only, False),
-    _make(rf"\b{CHANGE}\s+nothing\s+(?:but|except|other than|outside(?:\s+of)?)\s+{ARTICLES}{_L}{_END}",
+    _make(("only", _CHANGED,),
+          rf"\bonly\s+{CHANGE}\s+{ARTICLES}{_L}{_END}", _read_only, False),
+    _make(("only", _CHANGED,),
+          rf"\b{CHANGE}\s+only\s+{ARTICLES}{_L}{_END}", _read_only, False),
+    _make(("nothing", _CHANGED,),
+          rf"\b{CHANGE}\s+nothing\s+(?:but|except|other than|outside(?:\s+of)?)\s+{ARTICLES}{_L}{_END}",
           _read_only, False),
-    _make(rf"\b(?:create|add|write|generate)\s+{ARTICLES}(?:(?:called|named|at)\s+)?(?P<list>`?{PATH}`?){_END}",
+    _make(("file nothing", "but except than besides", _CHANGED,),
+          r"\b(?:no\s+(?:other\s+)?files?|nothing)(?:\s+else)?\s+(?:but|except|other\s+than|besides|than)\s+"
+          rf"{ARTICLES}{_L}"
+          rf"(?:\s+(?:may|must|should|can|is to|are to|will)\s+(?:be\s+)?{CHANGE}|\s+{CHANGE})\b", _read_only, False),
+    _make(("keep limit", "line file",),
+          r"\b(?:keep|limit)\s+(?:it|this|that|them)\s+(?:to\s+)?"
+          r"(?P<word>at most|no more than|under|below|within|to|at)\s+"
+          rf"(?P<number>{NUMBER})\s+(?P<unit>lines?|files?)\b", _read_limit, False),
+    _make(("creat add writ generat", _PATHS,),
+          rf"\b(?:create|add|write|generate)\s+{ARTICLES}(?:(?:called|named|at)\s+)?(?P<list>`?{PATH}`?){_END}",
           _read_files("file-exists")),
-    _make(rf"{_L}\s+{MUST}\s+exist\b", _read_existence, False),
-    _make(rf"\b(?:delete|remove|drop)\s+{ARTICLES}{_L}{_END}", _read_files("file-gone")),
-    _make(rf"{_L}\s+{MUST}\s+(?:no longer exist|not exist(?:\s+any ?more)?|be (?:gone|deleted|removed))\b",
+    _make((_MUST, "exist",),
+          rf"{_L}\s+{MUST}\s+exist\b", _read_existence, False),
+    _make((_REMOVED,),
+          rf"\b(?:delete|remove|drop)\s+{ARTICLES}{_L}{_END}", _read_files("file-gone")),
+    _make((_MUST, "exist gone deleted removed",),
+          rf"{_L}\s+{MUST}\s+(?:no longer exist|not exist(?:\s+any ?more)?|be (?:gone|deleted|removed))\b",
           _read_absence, False),
-    _make(rf"\bmove\s+(?:the\s+)?(?:{DEFINED}\s+(?P<word>`?[A-Za-z_]\w*`?)|(?P<name>{NAME}))"
+    _make(("mov", "from",),
+          rf"\bmove\s+(?:the\s+)?(?:{DEFINED}\s+(?P<word>`?[A-Za-z_]\w*`?)|(?P<name>{NAME}))"
           rf"\s+from\s+{ARTICLES}`?{PATH}`?\s+(?:in)?to\s+{ARTICLES}(?P<place>`?{PATH}`?){_END}", _read_moved_name),
-    _make(rf"\bwith\s+(?:an?\s+|the\s+)?(?:new\s+)?(?:options?|flags?)\s+(?P<names>{NAMES})", _read_options),
-    _make(rf"\b(?:rename|move)\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<old>{ITEM}|{NAME})\s+(?:to|into|as)\s+{ARTICLES}(?P<new>{ITEM}|{NAME})",
+    _make(("with", "option flag",),
+          rf"\bwith\s+(?:an?\s+|the\s+)?(?:new\s+)?(?:options?|flags?)\s+(?P<names>{NAMES})", _read_options),
+    _make(("renam mov",),
+          rf"\b(?:rename|move)\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<old>{ITEM}|{NAME})\s+(?:to|into|as)\s+{ARTICLES}(?P<new>{ITEM}|{NAME})",
           _read_move),
-    _make(rf"\b(?:change|edit|update|modify|rewrite|extend|adapt|adjust|fix|refactor)\s+{ARTICLES}{_L}{_END}",
+    _make(("renam",),
+          rf"\brename\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<old>{_WORD})\s+(?:in(?:to)?|to|as)\s+{ARTICLES}(?P<new>{_WORD}){_WORD_END}",
+          _read_word_move),
+    _make(("docstring",),
+          rf"\b(?:add|write)\s+(?:an?\s+|the\s+)?(?:missing\s+)?docstrings?\s+(?:to|for)\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<words>{_WORDS}){_WORD_END}",
+          _read_named("documented")),
+    _make(("type", "hint annotation",),
+          rf"\b(?:add|write|complete)\s+(?:the\s+)?(?:missing\s+)?type\s+(?:hints?|annotations?)\s+(?:to|for)\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<words>{_WORDS}){_WORD_END}",
+          _read_named("typed")),
+    _make(("deprecat",),
+          rf"\bdeprecate\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<words>{_WORDS}){_WORD_END}", _read_named("deprecated")),
+    _make(("test",),
+          rf"\b(?:add|write|create)\s+(?:an?\s+|some\s+|more\s+|the\s+|new\s+|missing\s+)*(?:unit\s+|regression\s+)?tests?(?:\s+cases?)?\b"
+          rf"(?:\s+(?:for|of)\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<words>{_WORDS}){_WORD_END}"
+          r"|(?=\s*(?:$|[.,;:!)]|(?:for|of|that|which|to|in|with|and|covering|checking|showing)\b)))", _read_tests),
+    _make(("chang edit updat modif rewrit extend adapt adjust fix refactor",),
+          rf"\b(?:change|edit|update|modify|rewrite|extend|adapt|adjust|fix|refactor)\s+{ARTICLES}{_L}{_END}",
           _read_files("file-changed")),
-    _make(rf"{_L}\s+{MUST}\s+(?:also\s+)?be\s+(?:changed|updated|edited|adapted|extended|rewritten)\b",
+    _make((_MUST, "changed updated edited adapted extended rewritten",),
+          rf"{_L}\s+{MUST}\s+(?:also\s+)?be\s+(?:changed|updated|edited|adapted|extended|rewritten)\b",
           _read_files("file-changed"), False),
-    _make(rf"\badd\s+[^.;:!?\n`]{{1,60}}?(?:`[^`\n]+`\s+)?(?:to|in|into)\s+{ARTICLES}{_L}{_END}",
+    _make(("add",),
+          rf"\badd\s+[^.;:!?\n`]{{1,60}}?(?:`[^`\n]+`\s+)?(?:to|in|into)\s+{ARTICLES}{_L}{_END}",
           _read_files("file-changed")),
-    _make(r"\b(?:add|define|implement|create|write|introduce|provide|expose)\s+(?:an?\s+|the\s+|one\s+)?(?:\w+\s+){0,2}?"
+    _make((_ADDED, _DEFINED,),
+          r"\b(?:add|define|implement|create|write|introduce|provide|expose)\s+(?:an?\s+|the\s+|one\s+)?(?:\w+\s+){0,2}?"
           rf"{DEFINED}\s+(?:(?:called|named)\s+)?(?P<names>{NAMES})(?:\([^)\n]*\))?`?"
           rf"(?:\s+(?:to|in|into)\s+{ARTICLES}(?P<place>`?{PATH}`?))?", _read_definition),
-    _make(rf"\b(?:add|define|implement|create|write|introduce|provide|expose)\s+(?:an?\s+|the\s+)?(?P<names>{NAME})\s+{DEFINED}\b"
+    _make((_ADDED, _DEFINED,),
+          rf"\b(?:add|define|implement|create|write|introduce|provide|expose)\s+(?:an?\s+|the\s+)?(?P<names>{NAME})\s+(?!types?\b){DEFINED}\b"
           rf"(?:\s+(?:to|in|into)\s+{ARTICLES}(?P<place>`?{PATH}`?))?", _read_definition),
-    _make(rf"\b(?:there\s+)?{MUST}\s+(?:be|have|define|contain)\s+(?:an?\s+)?{DEFINED}\s+(?:(?:called|named)\s+)?(?P<names>{NAMES})"
+    _make((_MUST, _DEFINED,),
+          rf"\b(?:there\s+)?{MUST}\s+(?:be|have|define|contain)\s+(?:an?\s+)?{DEFINED}\s+(?:(?:called|named)\s+)?(?P<names>{NAMES})"
           rf"(?:\s+in\s+(?P<place>`?{PATH}`?))?", _read_definition, False),
-    _make(rf"\b(?:delete|remove|drop)\s+(?:the\s+|our\s+)?(?:\w+\s+){{0,2}}?{DEFINED}\s+(?:(?:called|named)\s+)?(?P<names>{NAMES})",
+    _make((_REMOVED, _DEFINED,),
+          rf"\b(?:delete|remove|drop)\s+(?:the\s+|our\s+)?(?:\w+\s+){{0,2}}?{DEFINED}\s+(?:(?:called|named)\s+)?(?P<names>{NAMES})",
           _read_removed_names),
-    _make(rf"{_T}\s+{MUST}\s+{_SUCCEEDS}", _read_success, False),
-    _make(rf"\b{_SURE}\s+(?:[\w ]{{0,30}}?\s)?{_T}\s+{_SUCCEEDS}", _read_success, False),
-    _make(rf"\b(?:make|get)\s+{ARTICLES}(?:(?:failing|broken|red)\s+)?(?:tests?\s+)?{_T}\s+pass\b", _read_success),
-    _make(rf"^\s*{_T}\s+{_SUCCEEDS}\W*$", _read_success, False),
-    _make(rf"\b{_SUITE}\s+{MUST}\s+{_SUCCEEDS}", _read_suite, False),
-    _make(rf"\b(?:{_SURE}|make)\s+(?:[^;\n]{{0,80}}?\s)??{_SUITE}\s+{_SUCCEEDS}", _read_suite, False),
-    _make(rf"^(?=.*\b(?:diff|patch|chang\w+|touch\w*|edit\w*|modif\w+)\b)(?!.*\b(?:function|method|class|per|each)\b)"
+    _make((_MUST, _PASSING,),
+          rf"{_T}\s+{MUST}\s+{_SUCCEEDS}", _read_success, False),
+    _make((_SURELY, _PASSING,),
+          rf"\b{_SURE}\s+(?:[\w ]{{0,30}}?\s)?{_T}\s+{_SUCCEEDS}", _read_success, False),
+    _make(("make get", "pass",),
+          rf"\b(?:make|get)\s+{ARTICLES}(?:(?:failing|broken|red)\s+)?(?:tests?\s+)?{_T}\s+pass\b", _read_success),
+    _make((_PASSING,),
+          rf"^\s*{_T}\s+{_SUCCEEDS}\W*$", _read_success, False),
+    _make((_MUST, _PASSING, "test suite",),
+          rf"\b{_SUITE}\s+{MUST}\s+{_SUCCEEDS}", _read_suite, False),
+    _make(("test suite", _PASSING,),
+          rf"\b(?:{_SURE}|make)\s+(?:[^;\n]{{0,80}}?\s)??{_SUITE}\s+{_SUCCEEDS}", _read_suite, False),
+    _make(("line file", "most more than less fewer under below up only just",),
+          rf"^(?=.*\b(?:diff|patch|chang\w+|touch\w*|edit\w*|modif\w+)\b)(?!.*\b(?:function|method|class|per|each)\b)"
           rf".*?\b(?P<word>at most|no more than|not more than|fewer than|less than|under|below|up to|only|just)\s+"
           rf"(?P<number>{NUMBER})\s+(?:(?:changed|new|added|other|existing)\s+)?(?P<unit>lines?|files?)\b",
           _read_limit, False),
-    _make(r"\b(?:(?:no|without(?:\s+any)?)\s+(?:new|additional|extra|more|further)"
+    _make(("dependenc",),
+          r"\b(?:(?:no|without(?:\s+any)?)\s+(?:new|additional|extra|more|further)"
           rf"|(?:{NOT})\s+(?:add\w*|introduc\w*|install\w*)(?:\s+(?:any|new|a|more))*)"
           r"\s+(?:third[- ]party\s+|external\s+|runtime\s+)*dependenc(?:y|ies)\b", _read_dependency, False),
-    _make(rf"\b(?:keep|preserve|retain|{NOT}\s+{CHANGE})\s+(?:the\s+)?(?:public\s+|exact\s+)?signatures?\s+of\s+"
+    _make(("signature",),
+          rf"\b(?:keep|preserve|retain|{NOT}\s+{CHANGE})\s+(?:the\s+)?(?:public\s+|exact\s+)?signatures?\s+of\s+"
           rf"(?:the\s+)?(?:{DEFINED}\s+)?(?P<names>(?:{NAMES}|[a-z_]\w*(?=\W|$)))", _read_signature, False),
-    _make(rf"(?P<names>{NAMES})\s+(?:{MUST}\s+)?keeps?\s+(?:its|their)\s+signatures?\b", _read_signature, False),
-    _make(rf"\bsignatures?\s+of\s+(?P<names>{NAMES})\s+(?:{MUST}\s+(?:not\s+(?:be\s+)?{CHANGE}|stay|remain)"
+    _make(("signature",),
+          rf"(?P<names>{NAMES})\s+(?:{MUST}\s+)?keeps?\s+(?:its|their)\s+signatures?\b", _read_signature, False),
+    _make(("signature",),
+          rf"\bsignatures?\s+of\s+(?P<names>{NAMES})\s+(?:{MUST}\s+(?:not\s+(?:be\s+)?{CHANGE}|stay|remain)"
           r"|stays|remains|does not change)\b", _read_signature, False),
 )  # fmt: skip
 """Read in this order; what two of them find in one sentence counts once."""

@@ -27,6 +27,8 @@ from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
 from tools.core.workspace import Workspace
 
+NAME = "requirements"
+
 UNTRUSTED = "not run: the file is the project's; to trust its commands: patchwright trust --requirements FILE"
 
 MOST_RETURNED = 3
@@ -55,6 +57,7 @@ class RequirementsVerifier:
     advice: by a model; None without one
     correct_prompt: returns a prompt as its user has corrected it before the work
     spans_turns: the next turns go on with the same task: its requirements, and the changes since its first turn
+    reads_late: the prompt is read at the end, if files changed: what is found is checked, and nothing else is said
     """
 
     workspace: Workspace
@@ -65,13 +68,15 @@ class RequirementsVerifier:
     trusted: frozenset[str] = OWN_SOURCES
     advice: Advice | None = None
     correct_prompt: Callable[[str], str] = lambda prompt: prompt
-    name: str = "requirements"
+    name: str = NAME
     withholds_commit: bool = True
     spans_turns: bool = False
+    reads_late: bool = False
     requirements: list[Requirement] = field(default_factory=list)
     results: dict[str, Result] = field(default_factory=dict)
     _added: list[Requirement] = field(default_factory=list)
     _returned: int = 0
+    _is_read: bool = False
     _returned_diff: str | None = None
     _changes: TurnChanges = field(init=False)
     _trace: WorkTrace = field(default_factory=WorkTrace)
@@ -82,12 +87,14 @@ class RequirementsVerifier:
     def begin_turn(self) -> None:
         """See `Verifier.begin_turn`. What a user added before it is kept."""
         self.results = {}
-        self._returned, self._returned_diff = 0, None
+        self._returned, self._returned_diff, self._is_read = 0, None, False
         if self.spans_turns and self.requirements:
             return
         self.requirements = []
         self._changes.reset()
         self._trace.begin_turn()
+        if self.reads_late:
+            self._changes.begin_turn()
 
     def track_event(self, event: Event) -> None:
         """Follow the changes; restore the requirements of a turn that a kill or a limit interrupted."""
@@ -142,7 +149,15 @@ class RequirementsVerifier:
     async def verify(self, claim: Claim) -> Verdict | None:
         """Check all requirements; None if there are none."""
         self._added = []
-        if not self.requirements:
+        if self.reads_late and not self._is_read and self._changes.list_changed_files():
+            from packages.search.requirements.extraction import extract_late_requirements
+
+            self._is_read = True
+            found = extract_late_requirements(claim.prompt)
+            self.requirements = [*found, *number_requirements(self.requirements, found)]
+            if self.requirements:
+                self.record(RequirementsEvent(items=[asdict(each) for each in self.requirements]))
+        if not self.requirements or (self.reads_late and self.get_verification().outcome == "failed"):
             return None
         results: dict[str, Result] = {}
         outputs: dict[str, str] = {}
@@ -165,7 +180,7 @@ class RequirementsVerifier:
         return self._returned <= MOST_RETURNED
 
     async def _check(self, each: Requirement) -> tuple[Result, str]:
-        if each.kind == "command" and each.source not in self.trusted:
+        if each.kind in ("command", "output", "result") and each.source not in self.trusted:
             return Result(detail=UNTRUSTED), ""
         if each.kind in EXECUTED_KINDS:
             from packages.search.requirements.executed_checks import check_by_running

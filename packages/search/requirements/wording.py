@@ -6,12 +6,17 @@ import re
 
 from sandbox.lazy_pattern import compile_lazily
 
+ARROW = " -> "
+"""Between an old name and a new one."""
+
 _ENDINGS = (
     "pyi?|jsx?|tsx?|mjs|cjs|go|rs|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|scala|lua|sh|sql|md|rst|txt|toml|ini|cfg"
     "|ya?ml|json|xml|html|css|lock|csv|tmpl|proto|vue|ipynb|env|mod|gradle"
 )
 PATH = (
-    r"(?<![\w.@/-])"  # from the beginning of a word: a long one would otherwise be tried from each of its letters
+    r"(?<![\w.@/-])(?!(?:node|next|nuxt|vue|react|angular|three|d3|express|ember|backbone|socket|chart|alpine|discord"
+    r"|asp|deno|bun|moment|p5|require|handlebars|knockout|meteor|solid|svelte|electron)\.(?:js|net|io)\b)"  # products
+    # From the beginning of a word: a long one would otherwise be tried from each of its letters
     rf"(?:(?:[\w.@-]+/)*[\w.@-]*\w\.(?:{_ENDINGS})\b(?!\.?[\w/])|(?:[\w.@-]+/)*(?:Makefile|Dockerfile)\b"
     r"|(?:[\w.@-]+/)+(?![\w`]))"
 )

@@ -23,8 +23,7 @@ SAID: list[tuple[str, list[tuple[str, str]]]] = [
     (
         "Rename the function old_total to new_total and delete legacy/util.py; update README.md.",
         [
-            ("name-gone", "old_total"),
-            ("name-exists", "new_total"),
+            ("renamed", "old_total -> new_total"),
             ("file-gone", "legacy/util.py"),
             ("file-changed", "README.md"),
         ],
@@ -90,7 +89,7 @@ def test_what_a_prompt_asks_for_is_found(prompt: str, checks: list[tuple[str, st
         "You may change order.py. Explain how total works without changing anything.",
         "make the tests pass",
         "Remove the unused import from cart.py",
-        "Fix the crash when e.g. the cart is empty, i.e. total([]) must return 0",
+        "Fix the crash when e.g. the cart is empty, i.e. total([]) returns 1 instead of 0",
         "Update cart.py's docstring",
         "`pytest` passes on my machine but CI fails. Fix it.",
         "A function should have at most 40 lines; change what is longer",

@@ -1,0 +1,163 @@
+"""What a prompt says in plain words is checked by default: a wrong change is not done, a right one is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.exit_codes import Exit
+from packages.search.requirements.extraction import extract_late_requirements, extract_requirements
+from tests.support.cli import Result, call, run, script
+from tests.support.repo import Repo
+
+CART = """\
+import sys
+
+
+def average(items):
+    return sum(items) / len(items)
+
+
+def total(items):
+    return sum(items) + 1
+
+
+if __name__ == "__main__":
+    print(total([int(each) for each in sys.argv[1:]]))
+"""
+USER = "from cart import average\n\nprint(average([1, 2]))\n"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Repo:
+    repo = Repo(tmp_path / "shop")
+    repo.write("cart.py", CART)
+    repo.write("report.py", USER)
+    repo.write("test_cart.py", "from cart import total\n\n\ndef test_type():\n    assert total([]) >= 0\n")
+    repo.write(".gitignore", "__pycache__\n.pytest_cache\n")
+    repo.commit_all("Start")
+    return repo
+
+
+def replace(path: str, old: str, new: str) -> dict[str, Any]:
+    """An edit of a scripted model."""
+    return call("edit", path=path, old=old, new=new)
+
+
+RIGHT = replace("cart.py", "sum(items) + 1", "sum(items)")
+COMMENT = replace("cart.py", "def total(items):\n", "# The sum.\ndef total(items):\n")
+ZERO = replace("cart.py", "return sum(items) + 1", "return 0")
+AVERAGE = [replace("cart.py", "def average(", "def mean("),
+           replace("report.py", USER, USER.replace("average", "mean"))]  # fmt: skip
+TYPED = replace("cart.py", "def total(items):", "def total(items: list[int]) -> int:")
+TEXT = replace("cart.py", "def total(items):\n", 'def total(items):\n    """Return the sum."""\n')
+RAISES = replace("cart.py", "def total(items):\n",
+                 "def total(items):\n    if min(items, default=0) < 0:\n        raise ValueError(items)\n")  # fmt: skip
+WARNING = "import warnings\n\n    warnings.warn('use sum', DeprecationWarning)"
+WARNS = replace("cart.py", "def total(items):\n", f"def total(items):\n    {WARNING}\n")
+TESTED = replace(
+    "test_cart.py", "def test_type():", "def test_one():\n    assert total([1]) > 0\n\n\ndef test_type():"
+)
+OTHER = replace("report.py", "print(", "print('mean', ")
+
+STORIES: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = {
+    "a result": ("change cart.py: total([5]) must return 5", [RIGHT], [ZERO]),
+    "a result of a name": ("change cart.py: total should return 0 for an empty list", [RIGHT], [COMMENT]),
+    "an exception": ("change cart.py: total([-1]) must raise ValueError", [RAISES], [RIGHT]),
+    "an output": ("change cart.py: `python3 cart.py 2 3` must print `5`", [RIGHT], [ZERO]),
+    "a new name": ("rename average to mean", AVERAGE, AVERAGE[:1]),
+    "a docstring": ("add a docstring to total", [TEXT], [COMMENT]),
+    "types": ("add type hints to total", [TYPED], [COMMENT]),
+    "deprecation": ("deprecate the function total", [WARNS], [COMMENT]),
+    "tests": ("add tests for total", [TESTED], [COMMENT]),
+    "a limit of files": ("make the sum right; no file but cart.py may change", [RIGHT], [RIGHT, OTHER]),
+    "a limit of lines": ("make the sum right and keep it under 4 lines", [RIGHT], [RIGHT, TEXT, OTHER]),
+    "a repair": ("total adds one too much, fix it", [RIGHT], [COMMENT]),
+}  # fmt: skip
+
+
+def play(repo: Repo, prompt: str, edits: list[dict[str, Any]]) -> Result:
+    """Run a prompt with a model that makes these edits and says that it is done, whatever it is told."""
+    turns: list[dict[str, Any]] = [{"calls": edits}, {"text": "Done.", "repeat": 6}]
+    return run(
+        "run", prompt, "--model", script(repo.root.parent, turns), "-o", "json", cwd=repo.root, timeout=180
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STORIES)
+def test_a_wrong_change_is_told_and_not_committed(shop: Repo, name: str) -> None:
+    prompt, _, wrong = STORIES[name]
+    done = play(shop, prompt, wrong)
+    assert done.code == Exit.NOT_ACHIEVED, done.err
+    assert done.events[0]["reason"] == "a check objects"
+    assert any(each["state"] == "not met" for each in done.events[0]["requirements"])
+    assert shop.git("rev-list", "--count", "HEAD").strip() == "1"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STORIES)
+def test_a_right_change_is_done_and_committed(shop: Repo, name: str) -> None:
+    prompt, right, _ = STORIES[name]
+    done = play(shop, prompt, right)
+    assert done.code == Exit.DONE, done.err
+    assert {each["state"] for each in done.events[0]["requirements"]} == {"met"}
+    assert shop.git("rev-list", "--count", "HEAD").strip() == "2"
+
+
+@pytest.mark.slow
+def test_it_can_be_switched_off_and_costs_nothing_where_nothing_is_said(shop: Repo) -> None:
+    shop.write("patchwright.toml", "")
+    done = run(
+        "run", "add a docstring to total", "--model", script(shop.root.parent, [{"calls": [RIGHT]}, {"text": "So."}]),
+        "-o", "json", cwd=shop.root, env={"PATCHWRIGHT_VERIFY__REQUIREMENTS": "off"},
+    )  # fmt: skip
+    assert done.code == Exit.DONE, done.err
+    assert "requirements" not in done.events[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("total([5]) must return 5", [("result", "total([5]) == 5")]),
+        ("`total([])` should return 0, not raise", [("result", "total([]) == 0")]),
+        ("make total(1, x=2) return 3.", [("result", "total(1, x=2) == 3")]),
+        ("parse('a,b') should be ['a', 'b']", [("result", "parse('a,b') == ['a', 'b']")]),
+        ("make sure that f(3) == 9", [("result", "f(3) == 9")]),
+        ("f(2) should be an empty list", [("result", "f(2) == []")]),
+        ("parse should return an empty dict when given ''", [("result", "parse('') == {}")]),
+        ("`total` should raise ValueError for -1", [("result", "total(-1) raises ValueError")]),
+        ("f() returns 3 instead of 4", []),
+        ("total(items) must return the sum", []),
+        ("run(os.remove('x')) must return 1", []),
+        ("f(x) must be called", []),
+        ("rename the function average to mean everywhere", [("renamed", "average -> mean")]),
+        ("rename it to something better", []),
+        ("add a test helper", []),
+        ("add testing for Python 3.14", []),
+        ("write unit tests for the parser module", [("tested", "")]),
+        ("add a test for the crash", [("tested", "crash")]),
+        ("add node.js 25 to the matrix", []),
+        ("ignore/types: add Makefile.*", []),
+        ("nothing but cart.py and a.py should be changed", [("only-files", "cart.py, a.py")]),
+        ("keep it under 10 lines", [("max-lines", "9")]),
+    ],
+)
+def test_plain_words(text: str, found: list[tuple[str, str]]) -> None:
+    assert [(each.kind, each.check) for each in extract_requirements(text) if each.kind != "group"] == found
+
+
+@pytest.mark.parametrize(
+    ("prompt", "wanted"),
+    [
+        ("fix the crash in total", True),
+        ("fix the typo in the docstring of total", False),
+        ("fix the comment above total", False),
+        ("what does total do?", False),
+        ("add a comment to total", False),
+    ],
+)
+def test_a_repair_has_to_change_code(prompt: str, wanted: bool) -> None:
+    assert any(each.kind == "code-changed" for each in extract_late_requirements(prompt)) is wanted
