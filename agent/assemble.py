@@ -25,7 +25,7 @@ from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.turn.action_format import Modes, resolve_action_mode
 from agent.turn.runtime import Runtime
-from agent.workspace_root import find_workspace_root
+from agent.workspace_root import find_working_folder, find_workspace_root
 from sandbox.errors import Fault, UserError
 from sandbox.policy.decision import Approval, Mode, Policy
 from sandbox.policy.foreign_stores import refuse_foreign_stores
@@ -170,6 +170,7 @@ def _create_workspace(place: SessionEnvironment, reach: Capabilities, session: S
         journal=project / "journal",
         mode=access.mode,
         servers=_create_language_servers(tools, access.rules, reach.sandbox.name),
+        working_folder=find_working_folder(root, place.request.working),
     )
 
 

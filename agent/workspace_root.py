@@ -22,6 +22,12 @@ def find_workspace_root(working: Path, *, need_git: bool, without: str = _WITHOU
     return root or working, root is not None
 
 
+def find_working_folder(root: Path, working: Path) -> str:
+    """Return the folder in which a person works, relative to the workspace; "" for its root."""
+    inner = working.resolve()
+    return inner.relative_to(root).as_posix() if root in inner.parents else ""
+
+
 def resolve_folder(folder: Path) -> Path:
     """Return a folder's real path. Raises UserError if it does not exist."""
     if not folder.is_dir():

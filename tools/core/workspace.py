@@ -56,6 +56,7 @@ class ResultCache(Protocol):
 class Workspace:
     """One repository as the tools of one session see it.
 
+    working_folder: in which the person works, relative to the root: its package is the one that is tested
     changes: files that the session changed
     read_versions: each file as the model last saw it
     journal: private folder for the journal of multi-file changes until they are complete
@@ -82,6 +83,7 @@ class Workspace:
     """The user's consent to programs that the repository would run outside the sandbox."""
     journal: Path
     mode: Mode = Mode.WORKSPACE
+    working_folder: str = ""
     changes: SessionChanges = field(default_factory=SessionChanges)
     read_versions: dict[str, SeenVersion] = field(default_factory=dict)
     plan: list[PlanItem] = field(default_factory=list)

@@ -17,7 +17,7 @@ from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
 from tools.testing import output_parsers
 from tools.testing.launch import KNOWN_TESTS, LISTING, FinishedRun, Launch
-from tools.testing.packages import has_unlisted_members, list_go_modules
+from tools.testing.package_coverage import has_unlisted_members, list_go_modules
 from tools.testing.project_files import Project
 from tools.testing.report import (
     MAX_FAILURES,
@@ -42,6 +42,12 @@ async def launch_go(at: Workspace, project: Project, targets: Sequence[str], rep
     every = [f"./{folder}/...".replace("./.", ".") for folder in list_go_modules(project)] or ["./..."]
     arguments = (*(("-run", format_go_pattern(tests)) if tests else ()), *(packages or every))
     offline = {} if at.mode is Mode.FULL else {"GOPROXY": "off", "GOTOOLCHAIN": "local"}
+    if project.above is not None and project.above.contains_text("go.work", ""):
+        listed = project.folder in list_go_modules(project.above)
+        offline = {
+            **offline,
+            **({} if listed else {"GOWORK": "off"}),
+        }  # go refuses a module that it does not list
     modules = {_read_module(project, folder): folder for folder in (".", *list_go_modules(project))}
     return Launch(
         runner="go",

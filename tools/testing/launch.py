@@ -25,6 +25,13 @@ LISTING = "tests are listed"
 SUITE_NAMES = "names of the suite"
 """Fact of a workspace: names of the tests that passed, and of those that were skipped, in the last whole run."""
 
+ADDED_PACKAGES = "packages run beside the suite"
+"""Fact of a workspace: folders of packages that the suite leaves out, and that were run since files of them changed."""
+
+SPLIT_PACKAGES = "packages run one by one"
+"""Fact of a workspace: Python packages that are run from their own folders, since they cannot be run together; () if
+that was no better."""
+
 KNOWN_TESTS = "names of known tests"
 """Fact of a workspace: a frozenset of the names of all tests in the last runs, by which a target is a whole name."""
 

@@ -66,11 +66,40 @@ def _read_scripts(project: Project) -> Mapping[str, str]:
     return {str(name): text for name, text in scripts if isinstance(text, str)}
 
 
+def is_delegating(script: str) -> bool:
+    """Return whether a script does nothing but start the test scripts of all members of the workspace."""
+    words = script.split()
+    if tuple(words[:2]) in _EACH_MEMBER:
+        words = ["yarn", "--every", *words[3:]]  # foreach, or run in yarn 1
+    others = [word for word in words[1:] if not word.startswith("-")]
+    options = {word for word in words[1:] if word.startswith("-")}
+    is_whole = bool(words) and bool(options & _EVERY_MEMBER.get(words[0], frozenset()))
+    return is_whole and set(others) <= {"run", "run-script", "test", "t"} and not options & _SELECTING
+
+
+_EACH_MEMBER = (("yarn", "workspaces"),)
+_EVERY_MEMBER = {
+    "npm": frozenset({"--workspaces", "-ws"}),
+    "pnpm": frozenset({"-r", "--recursive"}),
+    "yarn": frozenset({"--every"}),
+}
+"""Options by which a manager runs a script in all members of a workspace."""
+
+_SELECTING = frozenset(
+    {"--include-workspace-root", "-iwr", "--filter", "-F", "--include", "--exclude", "--since"}
+)
+"""Options by which it runs others, or fewer."""
+
 _RUN_SCRIPT = compile_lazily(
     r"(?P<manager>npm|pnpm|yarn|bun)\s+(?P<verb>(?:run|run-script)\s+(?:(?:-s|--silent)\s+)?)?(?P<name>[\w:.@/-]+)"
     r"(?P<rest>.*)",
     re.S,
 )
+_OF_MEMBERS = compile_lazily(
+    r"\s(?:--workspaces?|-ws?|-r|--recursive|--filter|-F|--prefix|-C|--cwd|workspaces?)(?![\w-])"
+)
+"""Words by which a manager runs the scripts of other packages."""
+
 _MOST_NESTED = 8
 """Scripts within scripts that are followed, so that one that runs itself ends."""
 
@@ -97,7 +126,7 @@ def _follow_script(
 ) -> Iterator[ScriptCommand]:
     for part in re.split(r"&&|\|\||;", scripts.get(name, "")):
         text = _strip_prefix(part)
-        inner = _RUN_SCRIPT.match(text)
+        inner = None if _OF_MEMBERS.search(text) else _RUN_SCRIPT.match(text)
         run = _name_script(inner) if inner else ""
         if inner and run in scripts and depth < _MOST_NESTED:
             needs_separator = inner["manager"] == "npm" and " -- " not in f"{inner['rest']} "
@@ -183,7 +212,12 @@ async def launch_node(at: Workspace, project: Project, targets: Sequence[str], r
         shown = started = _insert_options(commands[-1].text, chosen) or shown
     cache = at.folders.cache / "npm"
     create_private_folder(cache)
-    env = {**shell_environment(), "CI": "true", "npm_config_cache": str(cache)}  # CI: no watch mode
+    env = {
+        **shell_environment(),
+        **_PRESENT_MANAGER,
+        "CI": "true",
+        "npm_config_cache": str(cache),
+    }  # no watch mode
     if framework and framework.options:
         reporter = reports / "reporter.mjs"
         reporter.write_text(node_reports.NODE_REPORTER)
@@ -197,6 +231,17 @@ async def launch_node(at: Workspace, project: Project, targets: Sequence[str], r
         env=env,
         writable=(cache,),
     )
+
+
+_PRESENT_MANAGER = {
+    "pnpm_config_pm_on_fail": "ignore",
+    "npm_config_manage_package_manager_versions": "false",
+    "npm_config_package_manager_strict": "false",
+    "SKIP_YARN_COREPACK_CHECK": "1",
+    "COREPACK_ENABLE_NETWORK": "0",
+}
+"""Variables by which pnpm (12; 9 and 10), yarn 1 and corepack start a script in the version that is there: without a
+network they would try for a minute to load the one that the project names."""
 
 
 async def _shorten_names(at: Workspace, targets: Sequence[str]) -> Sequence[str]:

@@ -35,6 +35,47 @@ async def find_obstacle(at: Workspace, project: Project, launch: Launch) -> Obst
     return None
 
 
+def read_obstacle(output: str) -> Obstacle | None:
+    """Return why a package manager started nothing, by what it said; None if it did not."""
+    for pattern, reason, remedy in _MANAGER_WORDS:
+        if found := pattern.search(output):
+            return found.expand(reason), found.expand(remedy)
+    return None
+
+
+_MANAGER_WORDS = (
+    (
+        compile_lazily(
+            r"""defines "packageManager": "(?:yarn@)?(?P<want>[^"]+)".* is (?P<have>\S+?)\.$""", re.M
+        ),
+        r"package.json names \g<want>, and yarn \g<have> is installed",
+        "Run `corepack enable`.",
+    ),
+    (
+        compile_lazily(r"^npm (?:error|ERR!).* (?P<want>Invalid .*)$", re.M),
+        r"npm refuses by devEngines: \g<want>",
+        "Install what package.json names.",
+    ),
+    (
+        compile_lazily(
+            r"(?:Network access disabled|running Corepack).*?(?P<want>(?:pnpm|yarn|npm)@?\S*)", re.S
+        ),
+        r"corepack does not have \g<want>, and commands have no network",
+        "Run `corepack install` once yourself.",
+    ),
+    (
+        compile_lazily(r"This project is configured to use (?P<want>v?[\w.@-]+)(?: of pnpm)?", re.S),
+        r"the project is configured to use \g<want>, which is not installed",
+        "Install it, or run the tests once yourself.",
+    ),
+    (
+        compile_lazily(r"Failed to (?:fetch|switch|install).*?https?://\S*/(?P<want>pnpm|yarn|npm)\b", re.S),
+        r"\g<want> tries to load the version that package.json names, and commands have no network",
+        r"Run `\g<want> install` once yourself.",
+    ),
+)
+"""Refusals of managers: pattern of the output, reason and remedy."""
+
 _NODE_INSTALLS = {"npm": "npm install", "pnpm": "pnpm install", "yarn": "yarn install", "bun": "bun install"}
 
 

@@ -24,6 +24,7 @@ from tools.testing.report import (
 )
 from tools.testing.summary_format import CUT_SHORT, SummaryFormat
 from tools.testing.summary_formats import FORMATS, NOTHING_RAN
+from tools.testing.task_output import strip_prefixes
 
 _RULE = compile_lazily(r"^(?:={50,}|-{50,})$", re.M)
 _UNITTEST_HEAD = compile_lazily(r"^(FAIL|ERROR): (?P<name>\S+)(?: \((?P<where>[^)\n]*)\))?(?P<sub>.*)$", re.M)
@@ -155,7 +156,8 @@ _PYTEST_EXIT = compile_lazily(r"^!+ _pytest\.outcomes\.Exit: (.*?) !+$", re.M)
 def parse_any(evidence: FinishedRun) -> Findings:
     """Parse the output of one or more unknown runners: the sum of all results in known formats."""
     found = NOTHING
-    text = _read_whole_output(evidence)
+    text = strip_prefixes(_read_whole_output(evidence))
+    evidence = replace(evidence, text=text, full_output=None)
     for reader in (parse_pytest, parse_unittest):
         found += reader(evidence)
     for each in FORMATS:

@@ -7,20 +7,30 @@ are read, and which folders a run at the root takes in. `None` means that this c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Collection, Sequence
 from pathlib import PurePosixPath
-from typing import Any
 
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
-from sandbox.parsed_data import parse_json, parse_toml
 from tools.testing.java import find_class_folders
+from tools.testing.package_coverage import (
+    contains_place,
+    cover_cargo,
+    cover_go,
+    cover_gradle,
+    cover_maven,
+    cover_node,
+    cover_unknown,
+    list_gradle_projects,
+)
 from tools.testing.project_files import Project, iterate_folders
 from tools.testing.report import RUNNERS_JOIN
 
 MOST_PACKAGES = 500
 """More are in few repositories, with build systems of their own."""
+
+MOST_ADDED = 8
+"""Packages that are run beside a suite that leaves them out."""
 
 Covered = Callable[[Project, str, Collection[str]], Collection[str] | None]
 """Returns which of some package folders a command at the root reaches, None if that is not known."""
@@ -75,6 +85,23 @@ def _is_package(project: Project, folder: str, kind: Ecosystem) -> bool:
     return bool(_read_manifest(project, folder, kind)) or folder in (kind.declared(project) or ())
 
 
+def find_enclosing_package(project: Project, folder: str) -> str:
+    """Return the innermost package, "" for the root, that a folder is or is in."""
+    places = [folder, *map(str, PurePosixPath(folder).parents)] if folder not in ("", ".") else []
+    kept = (each for each in places if each != ".")
+    return next((each for each in kept if any(_is_package(project, each, kind) for kind in ECOSYSTEMS)), "")
+
+
+def list_outer_packages(project: Project) -> list[str]:
+    """Return the folders of the packages that are in no other one."""
+    found: list[str] = []
+    for folder in iterate_folders(project.root):
+        is_inner = any(contains_place(each, folder) for each in found)
+        if not is_inner and any(_is_package(project, folder, kind) for kind in ECOSYSTEMS):
+            found.append(folder)
+    return found[:MOST_ADDED]
+
+
 def list_package_folders(project: Project, suffix: str) -> list[str]:
     """Return the folders of the packages below the root with code of a suffix."""
     return [each for kind in ECOSYSTEMS if suffix in kind.suffixes for each in _list_folders(project, kind)]
@@ -127,6 +154,13 @@ def _is_beside_tests(project: Project, path: str, scope: SuiteScope) -> bool:
 
 def _is_reached(project: Project, kind: Ecosystem, folder: str, scope: SuiteScope) -> bool | None:
     """Return whether a test of a package, or of one that depends on it, ran; None if that cannot be said."""
+    users = _collect_users(project, kind, folder, _list_folders(project, kind))
+    entered, scope = _leave_entered_folders(scope)
+    if not users.isdisjoint(entered):  # run from its own folder
+        named = [each for each in users if any(name.startswith(f"{each}/") for name in scope.names)]
+        return True if named else None if "node" in kind.runners or not scope.names else False
+    if entered and not scope.command:
+        return False
     ran = set(scope.runner.split(RUNNERS_JOIN))
     if not ran & set(kind.runners):
         if ran <= _LANGUAGE_RUNNERS and not ran & set(
@@ -134,10 +168,9 @@ def _is_reached(project: Project, kind: Ecosystem, folder: str, scope: SuiteScop
         ):  # none runs tests of this kind of package
             return False
         named = _list_named_folders(project, scope.command)
-        is_named = any(_contains(folder, each) or _contains(each, folder) for each in named)
+        is_named = any(contains_place(folder, each) or contains_place(each, folder) for each in named)
         return False if named and not is_named else None
     folders = _list_folders(project, kind)
-    users = _collect_users(project, kind, folder, folders)
     places = [_get_folder(name) for name in scope.names] if kind.has_places else []
     known = [place for place in places if place is not None]
     if known and len(known) == len(places):  # every test says where it is
@@ -147,6 +180,56 @@ def _is_reached(project: Project, kind: Ecosystem, folder: str, scope: SuiteScop
         return not users.isdisjoint(located)
     covered = kind.covered(project, scope.command, folders)
     return covered is None or bool(users & set(covered))
+
+
+_ENTERED = compile_lazily(r"\(cd (?P<folder>'[^']*'|\S+) && .*?\)(?: && (?=\S)|$)")
+
+
+def _leave_entered_folders(scope: SuiteScope) -> tuple[list[str], SuiteScope]:
+    """Return the packages from whose folders a run was started, and the run at the root alone."""
+    entered = [each["folder"].strip("'") for each in _ENTERED.finditer(scope.command)]
+    if not entered:
+        return [], scope
+    rest = _ENTERED.sub("", scope.command).removesuffix(" && ")
+    return entered, SuiteScope(runner=scope.runner, command=rest, names=scope.names)
+
+
+def list_packages_to_run(project: Project, paths: Sequence[str], scope: SuiteScope) -> list[str]:
+    """Return the packages of changed files, and those that depend on them, that a run of the suite did not take in;
+    "" stands for the root, where a changed file is of no package and the run was of packages only."""
+    found: dict[str, None] = {}
+    entered, at_root = _leave_entered_folders(scope)
+    for path in paths:
+        package = find_package(project, path)
+        if package is None:
+            if entered and not at_root.command and any(path.endswith(kind.suffixes) for kind in ECOSYSTEMS):
+                found[""] = None
+            continue
+        kind, folder = package
+        folders = _list_folders(project, kind)
+        users = _collect_users(project, kind, folder, folders) - {""}
+        for each in sorted(users, key=lambda one: (one != folder, one)):
+            if each not in entered and not _is_taken_in(project, kind, each, folders, at_root):
+                found[each] = None
+    return list(found)[:MOST_ADDED]
+
+
+def _is_taken_in(
+    project: Project, kind: Ecosystem, folder: str, folders: Sequence[str], scope: SuiteScope
+) -> bool:
+    """Return whether a run at the root takes a package in, whether it has tests or not; also if that is not known."""
+    ran = set(scope.runner.split(RUNNERS_JOIN))
+    if not scope.command:
+        return False
+    if not ran & {*kind.runners, *kind.unplaced}:
+        return not ran <= _LANGUAGE_RUNNERS
+    covered = kind.covered(project, scope.command, folders)
+    if covered is not None:
+        return folder in covered
+    places = [_get_folder(name) for name in scope.names] if kind.has_places else []
+    if not places or None in places:
+        return True
+    return any(place is not None and contains_place(folder, place) for place in places)
 
 
 _TARGET = compile_lazily(r"^make(?:\s+-\w+)*\s+(?P<target>\w[\w.-]*)$")
@@ -176,11 +259,9 @@ def _list_named_folders(project: Project, command: str) -> list[str]:
 
 def _is_inside(place: str, folder: str, inner: Sequence[str]) -> bool:
     """Return whether a place is in a package, and in none of those inside it."""
-    return (folder == "" or _contains(folder, place)) and not any(_contains(each, place) for each in inner)
-
-
-def _contains(folder: str, place: str) -> bool:
-    return place == folder or place.startswith(f"{folder}/")
+    return (folder == "" or contains_place(folder, place)) and not any(
+        contains_place(each, place) for each in inner
+    )
 
 
 def _get_folder(name: str) -> str | None:
@@ -237,134 +318,13 @@ def _read_manifest(project: Project, folder: str, kind: Ecosystem) -> str:
     return ""
 
 
-def _read_toml(text: str) -> Mapping[str, Any]:
-    try:
-        return parse_toml(text)
-    except ValueError:
-        return {}
-
-
-# ── what a run at the root takes in ─────────────────────────────────────────────────────────────────
-
-
-def list_cargo_members(project: Project, *, is_whole: bool, folders: Collection[str]) -> list[str]:
-    """Return the folders of a Cargo workspace that a command takes in, "" for the root's own package."""
-    data = _read_toml(project.read_text("Cargo.toml"))
-    workspace, own = data.get("workspace"), "package" in data
-    if not isinstance(workspace, Mapping):
-        return [""]
-    chosen = None if is_whole else workspace.get("default-members")
-    if chosen is None and own and not is_whole:
-        return [""]
-    patterns = list(map(str, chosen if chosen is not None else workspace.get("members", ())))
-    left_out = list(map(str, workspace.get("exclude", ())))
-    found = [each for each in folders if is_matched(each, patterns) and not is_matched(each, left_out)]
-    return [*found, *([""] if own else [])]
-
-
-def has_unlisted_members(project: Project) -> bool:
-    """Return whether plain `cargo test` leaves out members of the workspace that the root's package does not choose."""
-    if "[workspace" not in project.read_text("Cargo.toml"):
-        return False
-    data = _read_toml(project.read_text("Cargo.toml"))
-    workspace = data.get("workspace")
-    return "package" in data and isinstance(workspace, Mapping) and "default-members" not in workspace
-
-
-def _cover_cargo(project: Project, command: str, folders: Collection[str]) -> Collection[str] | None:
-    words = command.split()
-    if {"-p", "--package", "--manifest-path"} & set(words):
-        return None
-    return list_cargo_members(project, is_whole=bool({"--workspace", "--all"} & set(words)), folders=folders)
-
-
-_EVERY_PACKAGE = compile_lazily(
-    r"--workspaces|\s-ws\b|\bpnpm\b.*\s(?:-r|--recursive|--filter)\b|workspaces foreach"
-    r"|\b(?:turbo|nx|lerna|rush|moon|wireit)\b"
-)
-
-
-def _cover_node(project: Project, command: str, folders: Collection[str]) -> Collection[str] | None:
-    try:
-        script = str(parse_json(project.read_text("package.json") or "{}")["scripts"]["test"])
-    except (ValueError, KeyError, TypeError):
-        return None
-    if _EVERY_PACKAGE.search(script):
-        return [*folders, ""]
-    paths = [word.strip("\"'").removeprefix("./").rstrip("/") for word in script.split()[1:]]
-    named = [each for each in paths if each and (project.root / each).exists()]
-    if not named:
-        return None
-    return [
-        each for each in (*folders, "") if any(_contains(each, one) or _contains(one, each) for one in named)
-    ]
-
-
-def list_go_modules(project: Project) -> list[str]:
-    """Return the folders of the modules that `go.work` uses, "." for the root's."""
-    text = re.sub(r"//.*", "", project.read_text("go.work"))
-    blocks = re.findall(r"^use\s*\(([^)]*)\)", text, re.M) + re.findall(r"^use\s+([^\s(]+)", text, re.M)
-    return [
-        word.strip('"').removeprefix("./").rstrip("/") or "." for block in blocks for word in block.split()
-    ]
-
-
-def _cover_go(project: Project, command: str, folders: Collection[str]) -> Collection[str] | None:
-    modules = list_go_modules(project)
-    return ["" if each == "." else each for each in modules] if modules else [""]
-
-
-def _cover_maven(project: Project, command: str, folders: Collection[str]) -> Collection[str] | None:
-    found, waiting = {""}, [""]
-    while waiting:
-        folder = waiting.pop()
-        for name in re.findall(
-            r"<module>\s*([^<]+?)\s*</module>", project.read_text(f"{folder}/pom.xml".lstrip("/"))
-        ):
-            inner = f"{folder}/{name}".lstrip("/")
-            if inner not in found:
-                found.add(inner)
-                waiting.append(inner)
-    return found
-
-
-def _cover_gradle(project: Project, command: str, folders: Collection[str]) -> Collection[str] | None:
-    found = list_gradle_projects(project)
-    return None if found is None else ["", *found]
-
-
-def list_gradle_projects(project: Project) -> list[str] | None:
-    """Return the folders of the projects that the settings include, None where they may be others."""
-    text = project.read_text("settings.gradle") + project.read_text("settings.gradle.kts")
-    if not text or "includeBuild" in text or "projectDir" in text:
-        return None
-    calls = re.findall(r"^\s*include\b([^\n]*(?:,\s*\n[^\n]*)*)", text, re.M)
-    names = [name for call in calls for name in re.findall(r"[\"']([^\"']+)[\"']", call)]
-    return [name.strip(":").replace(":", "/") for name in names]
-
-
-def _cover_unknown(project: Project, command: str, folders: Collection[str]) -> Collection[str] | None:
-    return None
-
-
-def is_matched(folder: str, patterns: Sequence[str]) -> bool:
-    """Return whether a folder is one of a list of paths with wildcards; only a final `**` goes over a slash."""
-    parts = folder.split("/")
-    for pattern in patterns:
-        wanted = pattern.removeprefix("./").rstrip("/").split("/")
-        deep = wanted[-1] == "**" and len(parts) >= len(wanted)
-        if (deep or len(parts) == len(wanted)) and all(map(fnmatchcase, parts, wanted)):
-            return True
-    return False
-
-
 _ANY = compile_lazily("")
 _TOML_NAME = compile_lazily(r"^name\s*=\s*[\"']([^\"']+)", re.M)
 
 ECOSYSTEMS = (
     Ecosystem(
         manifests=("Cargo.toml",), marker=compile_lazily(r"^\[package\]", re.M), suffixes=(".rs",), runners=("cargo",),
-        name=_TOML_NAME, covered=_cover_cargo,
+        name=_TOML_NAME, covered=cover_cargo,
     ),
     Ecosystem(
         manifests=("package.json",), marker=compile_lazily(r'"name"'),
@@ -372,26 +332,26 @@ ECOSYSTEMS = (
         runners=(
             "npm", "pnpm", "yarn", "bun", "node", "jest", "vitest", "mocha", "ava", "tap", "uvu", "deno", "playwright",
         ),
-        name=compile_lazily(r'"name"\s*:\s*"([^"]+)"'), covered=_cover_node, has_places=True,
+        name=compile_lazily(r'"name"\s*:\s*"([^"]+)"'), covered=cover_node, has_places=True,
     ),
     Ecosystem(
         manifests=("go.mod",), marker=_ANY, suffixes=(".go",), runners=("go",),
-        name=compile_lazily(r"^module\s+(\S+)", re.M), covered=_cover_go, has_places=True,
+        name=compile_lazily(r"^module\s+(\S+)", re.M), covered=cover_go, has_places=True,
     ),
     Ecosystem(
         manifests=("pyproject.toml", "setup.py"),
         marker=compile_lazily(r"^\[project\]|^\[tool\.poetry\]|\bsetup\(", re.M),
-        suffixes=(".py", ".pyi"), runners=("pytest",), name=_TOML_NAME, covered=_cover_unknown, has_places=True,
+        suffixes=(".py", ".pyi"), runners=("pytest",), name=_TOML_NAME, covered=cover_unknown, has_places=True,
         unplaced=("unittest", "django"),
     ),
     Ecosystem(
         manifests=("pom.xml",), marker=_ANY, suffixes=(".java", ".kt", ".groovy", ".scala"), runners=("maven",),
-        name=compile_lazily(r"\A(?:.*?</parent>)?.*?<artifactId>\s*([^<\s]+)", re.DOTALL), covered=_cover_maven,
+        name=compile_lazily(r"\A(?:.*?</parent>)?.*?<artifactId>\s*([^<\s]+)", re.DOTALL), covered=cover_maven,
         locate=find_class_folders,
     ),
     Ecosystem(
         manifests=("build.gradle", "build.gradle.kts"), marker=_ANY, suffixes=(".java", ".kt", ".groovy", ".scala"),
-        runners=("gradle",), covered=_cover_gradle, locate=find_class_folders, declared=list_gradle_projects,
+        runners=("gradle",), covered=cover_gradle, locate=find_class_folders, declared=list_gradle_projects,
         name=compile_lazily(r"^rootProject\.name\s*=\s*[\"']([^\"']+)", re.M),
     ),
 )  # fmt: skip

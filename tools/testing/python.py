@@ -19,7 +19,7 @@ from sandbox.process.command import Command
 from tools.core.surroundings import Surroundings
 from tools.shell.environment import python_environment
 from tools.testing import junit, output_parsers
-from tools.testing.launch import COPY, LISTING, FinishedRun, Launch
+from tools.testing.launch import COPY, LISTING, SPLIT_PACKAGES, FinishedRun, Launch
 from tools.testing.project_files import Project, TestsNotRunnable
 from tools.testing.report import Findings
 
@@ -93,6 +93,8 @@ def build_pytest_launch(
     cache = at.folders.cache / "pytest" / project.key
     create_private_folder(cache)
     listing = bool(at.facts.get(LISTING))
+    apart = () if targets or project.folder else at.facts.get(SPLIT_PACKAGES, ())
+    start = (*start, *(f"--ignore={each}" for each in apart))
     ours = (
         *(("--collect-only", "--verbosity=-1") if listing else ()),
         "--tb=short",

@@ -14,8 +14,9 @@ from sandbox.lazy_pattern import compile_lazily
 from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
 from tools.testing import build_trees, go_cargo, java, node, output_parsers, python
-from tools.testing.launch import Launch
-from tools.testing.package_suites import list_package_suites, split_targets
+from tools.testing.launch import ADDED_PACKAGES, SPLIT_PACKAGES, Launch
+from tools.testing.package_suites import has_root_tests, list_package_suites, split_targets
+from tools.testing.packages import find_enclosing_package, list_outer_packages
 from tools.testing.project_files import Project, TestsNotRunnable
 from tools.testing.selection import SELECTIONS, find_program, split_recipe
 
@@ -142,7 +143,7 @@ async def choose_launches(
     With a command of the user there is one; with targets, one for each package that they are in.
     """
     project = Project(at)
-    suites = [] if at.settings.tests.command else await asyncio.to_thread(_list_suites, project, targets)
+    suites = [] if at.settings.tests.command else await asyncio.to_thread(_list_suites, at, project, targets)
     if len(suites) < 2 and not any(folder for folder, _, _ in suites):
         if suites and suites[0][1] and not targets:
             chosen = tuple(suites[0][1])
@@ -150,38 +151,74 @@ async def choose_launches(
             order = (*chosen, *(each for each in others if each not in chosen))
             return [await _launch_first(order, at, project, (), reports)], []
         return [await choose_launch(at, targets, reports)], []
-    launches: list[Launch] = []
-    problems: list[str] = []
-    for number, (package, runners, inner) in enumerate(suites):
-        folder = reports / str(number)
-        await asyncio.to_thread(folder.mkdir, exist_ok=True)
-        try:
-            launch = await _launch_first(runners, at, project.enter(package), inner, folder)
-            launches.append(replace(launch, folder=package))
-        except TestsNotRunnable as problem:
-            problems.append(str(problem))
+    launches, problems = await _launch_suites(at, project, suites, reports)
     if not launches:
         raise TestsNotRunnable("; ".join(problems))
     return launches, problems
+
+
+async def choose_package_launches(
+    at: Workspace, packages: Sequence[str], reports: Path
+) -> tuple[list[Launch], list[str]]:
+    """Return the launches of the suites of some packages, "" for the root, and why others cannot be run."""
+    project = Project(at)
+    suites = [
+        (folder, runners, ())
+        for folder in packages
+        for runners in await asyncio.to_thread(list_suites, project.enter(folder))
+        if runners
+    ]
+    return await _launch_suites(at, project, suites, reports)
 
 
 _Suite = tuple[str, Sequence[Runner], Sequence[str]]
 """Folder of the package, "" for the root; its runners, best first; its targets."""
 
 
-def _list_suites(project: Project, targets: Sequence[str]) -> list[_Suite]:
-    packages = list_package_suites(project)
+async def _launch_suites(
+    at: Workspace, project: Project, suites: Sequence[_Suite], reports: Path
+) -> tuple[list[Launch], list[str]]:
+    launches: list[Launch] = []
+    problems: list[str] = []
+    for number, (package, runners, inner) in enumerate(suites):
+        folder = reports / str(number)
+        await asyncio.to_thread(folder.mkdir, exist_ok=True, parents=True)
+        try:
+            launch = await _launch_first(runners, at, project.enter(package), inner, folder)
+            launches.append(replace(launch, folder=package))
+        except TestsNotRunnable as problem:
+            problems.append(str(problem))
+    return launches, problems
+
+
+def _list_suites(at: Workspace, project: Project, targets: Sequence[str]) -> list[_Suite]:
+    split = at.facts.get(SPLIT_PACKAGES, ())
+    packages = [*split, *list_package_suites(project, has_targets=bool(targets))]
+    focus = find_enclosing_package(project, at.working_folder)
+    added = [each for each in (focus, *at.facts.get(ADDED_PACKAGES, ())) if each]
     if targets:
         return [
             (folder, find_fitting_runners(project.enter(folder), inner), inner)
-            for folder, inner in split_targets(packages, targets).items()
+            for folder, inner in split_targets([*packages, *added], targets).items()
         ]
+    if focus and (chosen := [each for each in list_suites(project.enter(focus)) if each]):
+        return [(focus, runners, ()) for runners in chosen]
     inside = [(folder, runners, ()) for folder in packages for runners in list_suites(project.enter(folder))]
     kinds = {runner.name for _, runners, _ in inside for runner in runners}
-    return [
-        *(("", each, ()) for each in list_suites(project) if not kinds & {runner.name for runner in each}),
+    at_root = list_suites(project)
+    if split and has_root_tests(project, split):
+        kinds -= _PYTHONS
+    found: list[_Suite] = [
+        *(("", each, ()) for each in at_root if not kinds & {runner.name for runner in each}),
         *inside,
     ]
+    if any(runners for _, runners, _ in found):
+        return found
+    outer = list_outer_packages(project)  # nothing at the root: each package by itself
+    alone = [
+        (folder, runners, ()) for folder in outer for runners in list_suites(project.enter(folder)) if runners
+    ]
+    return alone or found
 
 
 async def _launch_first(

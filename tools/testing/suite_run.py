@@ -18,11 +18,22 @@ from tools.core.text import join_names
 from tools.core.workspace import Workspace
 from tools.shell.command_output import make_progress_callback, shape_output
 from tools.testing import output_parsers
-from tools.testing.launch import COPY, KNOWN_TESTS, LISTING, SUITE_NAMES, FinishedRun, Launch
-from tools.testing.package_suites import place_report
+from tools.testing.launch import (
+    ADDED_PACKAGES,
+    COPY,
+    KNOWN_TESTS,
+    LISTING,
+    SPLIT_PACKAGES,
+    SUITE_NAMES,
+    FinishedRun,
+    Launch,
+)
+from tools.testing.package_suites import describe_missing_scripts, list_split_packages, place_report
+from tools.testing.packages import SuiteScope, list_packages_to_run
 from tools.testing.project_files import Project, TestsNotRunnable
 from tools.testing.report import Findings, Outcome, TestReport, join_reports, limit_failures, limit_names
-from tools.testing.runners import choose_launches, list_stray_tests
+from tools.testing.runners import choose_launches, choose_package_launches, list_stray_tests
+from tools.testing.task_output import EXECUTE_TASKS, find_replay
 
 _TRUST = "A command whose exit status is enough can be named as tests.command."
 
@@ -103,15 +114,18 @@ async def _run_suites(
         launches, problems = await choose_launches(at, targets, reports)
     except TestsNotRunnable as problem:
         return _build_no_runner_report(str(problem))
-    report = join_reports(
-        [await _run_launch(at, launch, launch.reports or reports, beside, denied) for launch in launches],
-        problems,
-    )
+    parts = [await _run_launch(at, launch, launch.reports or reports, beside, denied) for launch in launches]
+    report = join_reports(parts, problems)
+    if not targets and not at.settings.tests.command and not at.facts.get(LISTING):
+        report = await _run_apart(at, report, reports, beside, denied)
+        report = await _run_left_out(at, report, reports, beside, denied)
     if not targets and not at.settings.tests.command:
         strays = await asyncio.to_thread(list_stray_tests, Project(at))
         if strays:
             told = f"not run, since nothing but the name shows a Python project: {join_names(strays, 3)}"
             report = replace(report, note="; ".join(filter(None, (report.note, told))))
+        if missing := await asyncio.to_thread(describe_missing_scripts, Project(at)):
+            report = replace(report, note="; ".join(filter(None, (report.note, missing))))
     names = {*report.passed_tests, *report.skipped_tests, *(each.id for each in report.failures)}
     at.facts[KNOWN_TESTS] = at.facts.get(KNOWN_TESTS, frozenset()) | names
     if beside or not report.runner:
@@ -121,6 +135,47 @@ async def _run_suites(
     return replace(
         report, passed_tests=limit_names(report.passed_tests), skipped_tests=limit_names(report.skipped_tests)
     )
+
+
+async def _run_apart(
+    at: Workspace, report: TestReport, reports: Path, beside: tuple[Path, ...], denied: tuple[Path, ...]
+) -> TestReport:
+    """Return the report of each Python package's run from its own folder where they cannot be run together, as with
+    test files of one name or a configuration in each; else the given report."""
+    if report.outcome != "broken" or "pytest" not in report.runner or SPLIT_PACKAGES in at.facts:
+        return report
+    apart = tuple(await asyncio.to_thread(list_split_packages, Project(at)))
+    if not apart or at.working_folder:
+        return report
+    split = replace(at, facts={**at.facts, SPLIT_PACKAGES: apart})
+    launches, problems = await choose_launches(split, (), reports / "apart")
+    parts = [await _run_launch(split, each, each.reports or reports, beside, denied) for each in launches]
+    found = join_reports(parts, problems)
+    at.facts[SPLIT_PACKAGES] = () if found.outcome == "broken" else apart
+    return report if found.outcome == "broken" else found
+
+
+async def _run_left_out(
+    at: Workspace, report: TestReport, reports: Path, beside: tuple[Path, ...], denied: tuple[Path, ...]
+) -> TestReport:
+    """Return the report with the packages of changed files, and those that depend on them, which it left out.
+
+    Once a package was run, later runs and those of copies have it too, so that they can be compared.
+    """
+    added: tuple[str, ...] = at.facts.get(ADDED_PACKAGES, ())
+    if not beside and report.outcome != "timeout":
+        changed = list(at.changes)
+        scope = SuiteScope(runner=report.runner, command=report.command, names=report.passed_tests)
+        more = await asyncio.to_thread(list_packages_to_run, Project(at), changed, scope)
+        added = (*added, *(each for each in more if each not in added))
+    if not added:
+        return report
+    launches, _ = await choose_package_launches(at, added, reports / "added")
+    if not launches:
+        return report
+    at.facts[ADDED_PACKAGES] = added
+    parts = [await _run_launch(at, each, each.reports or reports, beside, denied) for each in launches]
+    return join_reports([report, *parts])
 
 
 async def _run_launch(
@@ -137,15 +192,15 @@ async def _run_launch(
         return replace(_build_no_runner_report(why), command=launch.command)
     report = await asyncio.to_thread(_build_report, at, launch, completed, started, reports)
     if not report.counted and completed.returncode and not beside:
-        report = await _explain_obstacle(at, launch, report)
+        report = await _explain_obstacle(at, launch, report, completed.stdout.text())
     return place_report(report, launch.folder)
 
 
-async def _explain_obstacle(at: Workspace, launch: Launch, report: TestReport) -> TestReport:
+async def _explain_obstacle(at: Workspace, launch: Launch, report: TestReport, said: str) -> TestReport:
     """Return the report of a run that failed without results with what is missing, as `doctor` says it."""
-    from tools.testing.obstacles import find_obstacle
+    from tools.testing.obstacles import find_obstacle, read_obstacle
 
-    obstacle = await find_obstacle(at, Project(at, launch.folder), launch)
+    obstacle = read_obstacle(said) or await find_obstacle(at, Project(at, launch.folder), launch)
     if obstacle is None:
         return report
     reason, remedy = obstacle
@@ -155,7 +210,7 @@ async def _explain_obstacle(at: Workspace, launch: Launch, report: TestReport) -
 def _build_command(
     at: Workspace, launch: Launch, reports: Path, beside: tuple[Path, ...], denied: tuple[Path, ...]
 ) -> Command:
-    env = {**at.variables, **launch.env}
+    env = {**at.variables, **EXECUTE_TASKS, **launch.env}
     if denied:  # an editable installation leads to the workspace: what is in the copy comes first
         places = dict.fromkeys((at.root / launch.folder, at.root))
         env["PYTHONPATH"] = os.pathsep.join(str(each) for place in places for each in (place / "src", place))
@@ -266,6 +321,8 @@ def judge_outcome(
         return "no-tests", "all tests were skipped" if unrun else "no test matched or was collected"
     if status:
         return "failed", f"every test passed, but the command ended with exit {status}"
+    if replay := find_replay(completed.stdout.text()):
+        return "unverified", f"results of an earlier run were shown, not all tests were executed: {replay!r}"
     return "passed", ""
 
 

@@ -261,6 +261,10 @@ NOTHING_RAN = compile_lazily(
     r"|Error: No tests found\b.*|\s*✘ No tests found in .*|No examples found\."
     r"|0 scenarios|No tests defined\.|  There were no tests to run\.|% No tests to run"
     r"|nox > (?:No sessions selected\b.*|Session \S+ skipped\b.*)|\s+[\w.-]+: SKIP\b.*|\d+ test steps? in 0 .*"
+    r"|\s*NX +No tasks were run|No projects matched the filters\b.*|No projects found in .*"
+    r"|No tasks were executed as part of this run\.|\s*Tasks: +0 successful, 0 total"
+    r"|lerna (?:info|notice|success)? *run +No packages found with .*|lerna info No packages found\b.*"
+    r"|No tasks found for provided targets.*|None of the selected packages has an? \S+ script"
     r"|\? *\t\S+\t\[no test files\]|ok  \t\S+\t\S+ \[no tests to run\]|testing: warning: no tests to run)\s*$",
     re.M,
 )

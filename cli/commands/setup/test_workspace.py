@@ -10,12 +10,16 @@ if TYPE_CHECKING:
     from tools.core.workspace import Workspace
 
 
-def open_test_workspace(root: Path, scratch: Path, *, timeout: float | None = None) -> Workspace:
+def open_test_workspace(
+    root: Path, scratch: Path, *, working: Path | None = None, timeout: float | None = None
+) -> Workspace:
     """Return a workspace by the user's settings. Raises UserError.
 
+    working: folder in which the person works, if it is not the root
     scratch: folder for outputs and caches; timeout: seconds that limit those of the settings
     """
     from agent.app_dirs import Home
+    from agent.workspace_root import find_working_folder
     from cli.settings.layers import load_settings
     from sandbox.backends.selection import choose_sandbox
     from sandbox.fs.workspace_tree import Tree
@@ -44,4 +48,5 @@ def open_test_workspace(root: Path, scratch: Path, *, timeout: float | None = No
         journal=scratch / "journal",
         settings=replace(settings.tools, tests=tests),
         folders=ToolFolders(cache=scratch),
+        working_folder=find_working_folder(root, working or root),
     )

@@ -71,7 +71,7 @@ def describe_tests(folder: Path, *, listing: bool, explain: bool, as_json: bool)
 
     root, _ = find_workspace_root(folder, need_git=False)
     with tempfile.TemporaryDirectory(prefix="patchwright-tests-") as scratch:
-        at = open_test_workspace(root, Path(scratch))
+        at = open_test_workspace(root, Path(scratch), working=folder)
         page = run_loop(_collect_page(at, _read_last_run(root), Path(scratch), listing=listing))
     if as_json:
         print_json({**asdict(page), "suites": [asdict(each) for each in page.suites]})

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.tools.workspaces import workspace
-from tools.testing.packages import SuiteScope, find_unreached, list_go_modules
+from tools.testing.package_coverage import list_go_modules
+from tools.testing.packages import SuiteScope, find_unreached
 from tools.testing.project_files import Project
 
 CARGO = {
