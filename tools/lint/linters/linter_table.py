@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Literal
 
 from sandbox.lazy_dataclass import dataclass
+from tools.lint.linters.excluded_files import is_excluded_from_black, is_excluded_from_flake8
 from tools.lint.linters.output_readers import Reader, make_line_reader, read_eslint, read_formatted
 
 
@@ -16,6 +18,8 @@ class Linter:
     suffixes: of the files that it handles
     configured: names of its configuration files → pattern that a line of such a file has to match
     arguments: after the program; "{path}" is the file's name, relative to the folder in which it is called
+    file_arguments: in place of them for a file that is on disk as it is checked, whose name its input would lose
+    is_excluded: whether the configuration in a folder excludes a path below it, though a file that is given is checked
     """
 
     program: str
@@ -24,6 +28,8 @@ class Linter:
     configured: Mapping[str, str]
     arguments: tuple[str, ...]
     read: Reader
+    file_arguments: tuple[str, ...] = ()
+    is_excluded: Callable[[Path, str], bool] = lambda folder, path: False
 
 
 def _match_config(*names: str, holding: str = "") -> dict[str, str]:
@@ -59,6 +65,7 @@ LINTERS = (
         program="flake8", role="lint", suffixes=_PYTHON,
         configured=_match_config(".flake8", "setup.cfg", "tox.ini", holding=r"^\[flake8\]"),
         arguments=("--format=%(row)d:%(code)s:%(text)s", "--stdin-display-name", "{path}", "-"),
+        is_excluded=is_excluded_from_flake8,
         read=make_line_reader(r"(?P<line>\d{1,9}):(?P<code>(?!E9)[A-Z]+\d+):(?P<message>.*)"),
     ),
     Linter(
@@ -72,7 +79,7 @@ LINTERS = (
         program="black", role="format", suffixes=_PYTHON,
         configured=_match_config("pyproject.toml", holding=r"^\[tool\.black\]"),
         arguments=("--quiet", "--stdin-filename", "{path}", "-"),
-        read=read_formatted,
+        read=read_formatted, is_excluded=is_excluded_from_black,
     ),
     Linter(
         program="eslint", role="lint", suffixes=_SCRIPTS,
@@ -109,21 +116,21 @@ LINTERS = (
     Linter(
         program="shellcheck", role="lint", suffixes=(".sh", ".bash", ".bats", ".ksh"),
         configured=_match_config(".shellcheckrc", "shellcheckrc"),
-        arguments=("--format=gcc", "-"),
-        read=make_line_reader(r"-:(?P<line>\d{1,9}):\d+: \w+: (?P<message>.*) \[(?P<code>SC\d+)\]"),
+        arguments=("--format=gcc", "-"), file_arguments=("--format=gcc", "--", "{path}"),
+        read=make_line_reader(r".*?:(?P<line>\d{1,9}):\d+: \w+: (?P<message>.*) \[(?P<code>SC\d+)\]"),
     ),
     Linter(
         program="yamllint", role="lint", suffixes=(".yml", ".yaml"),
         configured=_match_config(".yamllint", ".yamllint.yml", ".yamllint.yaml"),
-        arguments=("--format=parsable", "-"),
+        arguments=("--format=parsable", "-"), file_arguments=("--format=parsable", "--", "{path}"),
         read=make_line_reader(
-            r"stdin:(?P<line>\d{1,9}):\d+: \[(?:error|(?P<warning>warning))\] (?P<message>.*) \((?P<code>[\w-]+)\)"
+            r".*?:(?P<line>\d{1,9}):\d+: \[(?:error|(?P<warning>warning))\] (?P<message>.*) \((?P<code>[\w-]+)\)"
         ),
     ),
     Linter(  # its format "emacs": docs.rubocop.org/rubocop/formatters.html
         program="rubocop", role="lint", suffixes=(".rb", ".rake", ".gemspec"),
         configured=_match_config(".rubocop.yml"),
-        arguments=("--format", "emacs", "--cache", "false", "--stdin", "{path}"),
+        arguments=("--format", "emacs", "--cache", "false", "--force-exclusion", "--stdin", "{path}"),
         read=make_line_reader(r".*?:(?P<line>\d{1,9}):\d+: [A-Z]: (?:\[Correctable\] )?"
                    r"(?P<code>(?!Lint/Syntax)[\w/]+): (?P<message>.*)"),
     ),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import MANIFEST, read_regular_text
 from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from tools.lint.linters.linter_table import LINTERS, Linter
 
 if TYPE_CHECKING:
@@ -27,16 +28,33 @@ _OWN = (".venv/bin", "venv/bin", "node_modules/.bin", "vendor/bin")
 """Folders of project-local programs."""
 
 
+_SHELLS = {".bash": "bash", ".ksh": "ksh", ".bats": "bats"}
+_NAMES_SHELL = compile_lazily(r"\A\ufeff?#!|^\s*#\s*shellcheck\s[^\n]*\bshell=", re.M)
+"""Shell by which shellcheck takes a file for its name, unless the file itself says one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfiguredLinter:
-    """A configured linter, and the path of its program."""
+    """A configured linter, the path of its program, and the folder that configures it, in which it is called: there
+    it finds its configuration, and the paths in it fit."""
 
     linter: Linter
     program: Path
+    folder: Path
 
-    def build_argv(self, path: str) -> tuple[str, ...]:
-        """Return the command that reads the file named `path` from its input."""
-        return (str(self.program), *(each.replace("{path}", path) for each in self.linter.arguments))
+    def build_argv(self, path: str, text: str) -> tuple[str, ...]:
+        """Return the command that reads the file from its input, or from the disk if only that shows it its name.
+
+        path: relative to `folder`; text: content to be checked
+        """
+        linter = self.linter
+        arguments = linter.arguments
+        if linter.file_arguments and read_regular_text(self.folder / path, MANIFEST, "replace") == text:
+            arguments = linter.file_arguments
+        elif linter.program == "shellcheck" and not _NAMES_SHELL.search(text):
+            shell = _SHELLS.get(Path(path).suffix.lower())
+            arguments = (*((f"--shell={shell}",) if shell else ()), *arguments)
+        return (str(self.program), *(each.replace("{path}", path) for each in arguments))
 
 
 def find_linters(root: Path, path: str) -> Iterator[ConfiguredLinter]:
@@ -52,7 +70,7 @@ def find_linters(root: Path, path: str) -> Iterator[ConfiguredLinter]:
             if linter.role not in roles and _is_configured(linter, folder):
                 roles.add(linter.role)
                 if (program := _find_program(root, folder, linter.program)) is not None:
-                    yield ConfiguredLinter(linter=linter, program=program)
+                    yield ConfiguredLinter(linter=linter, program=program, folder=folder)
 
 
 def can_run_linters(sandbox: Sandbox) -> bool:
@@ -71,11 +89,14 @@ async def run_linter(
     """
     from sandbox.process.command import Command
 
+    inner = (root / path).relative_to(found.folder).as_posix()
     if not can_run_linters(sandbox) or not text or len(text) > MAX_CHARACTERS:
         return []
+    if found.linter.is_excluded(found.folder, inner):
+        return []
     command = Command(
-        argv=found.build_argv(path),
-        cwd=root,
+        argv=found.build_argv(inner, text),
+        cwd=found.folder,
         stdin=text.encode("utf-8", "replace"),
         timeout=timeout,
         stderr="separate",

@@ -153,6 +153,113 @@ def test_the_nearest_folder_chooses_and_only_what_is_there_counts(
     assert ("web/e.md", "prettier", "format") in chosen()
 
 
+needs_shellcheck = pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
+needs_flake8 = pytest.mark.skipif(not shutil.which("flake8"), reason="flake8 is not installed")
+LONG = f"x = '{'a' * 95}'\n"
+
+
+def complaints_of(repo: Repo, files: dict[str, str]) -> list[str]:
+    """What a commit of these files is told; with the copies that are staged on disk."""
+    for path, text in files.items():
+        repo.write(path, text)
+    repo.git("add", "-A")
+    return [each.message.partition(" ")[0] for each in found(repo) if each.check == "linters"]
+
+
+@pytest.mark.slow
+def test_a_linter_is_called_in_the_folder_that_configures_it_with_the_path_from_there(repo: Repo) -> None:
+    program(repo, "node_modules/.bin/eslint", 'echo "[{\\"messages\\":[{\\"ruleId\\":\\"${PWD##*/}/$3\\",'
+            '\\"severity\\":2,\\"message\\":\\"m\\",\\"line\\":1}]}]"')  # fmt: skip
+    repo.write("web/eslint.config.js", "")
+    repo.commit_all()
+    repo.write("web/src/a.js", "x\n")
+    repo.git("add", "web/src/a.js")
+    assert [each.message for each in found(repo)] == ["eslint: web/src/a.js m"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("staged", [True, False])
+def test_a_linter_that_takes_no_name_reads_the_file_itself_where_it_is_what_is_staged(
+    staged: bool, repo: Repo
+) -> None:
+    program(repo, "venv/bin/yamllint", 'for last; do :; done; echo "x:1:1: [error] $last (colons)"')
+    repo.write("sub/.yamllint", "")
+    repo.commit_all()
+    repo.write("sub/a b.yml", "x\n")
+    repo.git("add", "-A")
+    if not staged:
+        repo.write("sub/a b.yml", "y\n")
+    assert [each.message for each in found(repo)] == [f"yamllint: colons {'a b.yml' if staged else '-'}"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("path", "text", "shell"),
+    [
+        ("lib.bash", "f() { :; }\n", "--shell=bash"),
+        ("t.bats", "f\n", "--shell=bats"),
+        ("lib.bash", "#!/bin/sh\n", "none"),
+        ("lib.ksh", "# shellcheck shell=dash\n", "none"),
+        ("lib.sh", "f\n", "none"),
+    ],
+)
+def test_shellcheck_is_told_the_shell_of_a_name_that_it_does_not_see(
+    path: str, text: str, shell: str, repo: Repo
+) -> None:
+    program(
+        repo,
+        "venv/bin/shellcheck",
+        'case "$*" in *--shell*) s=$1;; *) s=none;; esac; echo "-:1:1: note: $s [SC1]"',
+    )
+    repo.write(".shellcheckrc", "")
+    repo.commit_all()
+    repo.write(path, text)
+    repo.git("add", path)
+    repo.write(path, text + "# later\n")
+    assert [each.message for each in found(repo)] == [f"shellcheck: SC1 {shell}"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("setting", "path", "is_told"),
+    [
+        ("exclude = 'gen/'", "app/gen/a.py", False),
+        ('extend-exclude = """\n(\n  ^/app/old\n  | _pb2\\\\.py$\n)\n"""', "app/x_pb2.py", False),
+        ("extend-exclude = '^/old'", "app/old.py", True),
+        ("extend-exclude = '('", "app/a.py", True),
+    ],
+)
+def test_black_leaves_alone_what_it_would_not_look_for(
+    setting: str, path: str, *, is_told: bool, repo: Repo
+) -> None:
+    program(repo, "venv/bin/black", "echo formatted")
+    repo.write("pyproject.toml", f"[tool.black]\n{setting}\n")
+    repo.commit_all()
+    repo.write(path, "x\n")
+    repo.git("add", path)
+    assert bool(found(repo)) is is_told
+
+
+@pytest.mark.slow
+@needs_flake8
+def test_flake8_reads_the_nested_configuration(repo: Repo) -> None:
+    config = "[flake8]\nmax-line-length = 120\nexclude = gen\nper-file-ignores =\n  b.py: F401\n"
+    assert complaints_of(repo, {"svc/.flake8": config, "svc/a.py": LONG, "svc/b.py": "import os\n"}) == []
+    assert complaints_of(repo, {"svc/gen/c.py": "import os\n"}) == []
+    assert complaints_of(repo, {"svc/d.py": "import os\n"}) == ["flake8:"]
+
+
+@pytest.mark.slow
+@needs_shellcheck
+def test_shellcheck_reads_the_nested_configuration_and_the_name(repo: Repo) -> None:
+    files = {"svc/.shellcheckrc": "disable=SC2086\n", "svc/a.sh": "#!/bin/sh\necho $1\n"}
+    assert (
+        complaints_of(repo, {**files, "svc/lib.bash": 'f() {\n  local -a x=("$@")\n  echo "${x[0]}"\n}\n'})
+        == []
+    )
+    assert complaints_of(repo, {"svc/b.sh": "#!/bin/sh\nx=1\n"}) == ["shellcheck:"]
+
+
 # What the programs themselves printed: ruff 0.15, flake8 7.3, eslint 10.6, shellcheck 0.11, yamllint 1.38; rubocop and
 # phpcs by their documents.
 PRINTED = {
