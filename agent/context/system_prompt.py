@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agent.context.project_instructions import ProjectInstructions, read_project_instructions
+from sandbox.fs.regular_file import SETTINGS, read_regular_text
 from sandbox.sanitize import quote_name
 from tools.core.untrusted_output import enclose_in_tag
 
@@ -48,6 +49,8 @@ def build_system_prompt(
     parts = [read_shared_prompt(commits=commits), "\n".join(fact for fact in facts if fact)]
     if instructions is None:
         instructions = read_project_instructions(root, working)
+    if commits and (rules := _describe_commit_rules(root)):
+        parts.append(enclose_in_tag("commit-rules", rules))
     parts += [_OF_THE_PROJECT] if instructions.files else []
     for path, text in instructions.files.items():
         parts.append(enclose_in_tag("project-instructions", text.strip(), f" file={quote_name(path)!r}"))
@@ -55,6 +58,40 @@ def build_system_prompt(
         left = "\n".join(map(quote_name, instructions.left[:MOST_LEFT]))
         parts.append(enclose_in_tag("project-instructions", left, " not-read"))
     return "\n\n".join(parts)
+
+
+_RULE_FILES = (".commitlintrc", "commitlint.config.", ".gitlint", ".cz.", "cz.", "cog.toml")
+_RULES_INSIDE = {
+    "pyproject.toml": "[tool.commitizen",
+    "package.json": '"commitlint"',
+    ".pre-commit-config.yaml": "commit",
+}
+"""Files that state rules for commit messages, by the beginning of their names, or by a text in them."""
+
+
+_MOST_RULES = 3_000
+"""Characters of rules in the prompt."""
+
+
+def _describe_commit_rules(root: Path) -> str:
+    """Return the project's rules for commit messages; where no file may state any, nothing is imported."""
+    from sandbox.fs.repository import find_root
+
+    top = find_root(root) or root
+    try:
+        names = os.listdir(top)
+    except OSError:  # not readable: it states nothing to us
+        return ""
+    has_rules = any(name.startswith(_RULE_FILES) for name in names) or any(
+        text in (read_regular_text(top / name, SETTINGS, "replace") or "")
+        for name, text in _RULES_INSIDE.items()
+        if name in names
+    )
+    if not has_rules:
+        return ""
+    from tools.git.messages.rule_files import describe_project_rules
+
+    return describe_project_rules(top)[:_MOST_RULES]
 
 
 def read_shared_prompt(*, commits: bool) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.monitor.answers import TellModel, TurnEnd
@@ -117,19 +118,22 @@ class Committer:
         request: what a model was asked for, which a message must not only repeat
         """
         from tools.git.messages.message_prompts import build_message_prompt
+        from tools.git.messages.message_style import add_ticket
         from tools.git.messages.message_summary import compose_message
         from tools.git.messages.model_message import drop_repetition, is_echo, judge_message, parse_message
 
-        change, style = await asyncio.to_thread(_collect_message_inputs, self._workspace)
+        change, style, ticket = await asyncio.to_thread(_collect_message_inputs, self._workspace)
         reply = parse_message(text)
+        reply = replace(reply, subject=add_ticket(reply.subject, style, ticket))
         if await asyncio.to_thread(judge_message, reply, change, style, request):
             return str(reply)
         diff = await asyncio.to_thread(_build_diff, self._workspace)
         asked = build_message_prompt(style, diff[:_DIFF])
         answer = parse_message(await request_short_text(self._asking, asked, purpose="commit message"))
+        answer = replace(answer, subject=add_ticket(answer.subject, style, ticket))
         if await asyncio.to_thread(judge_message, answer, change, style, request):
             return str(answer)
-        own = (await asyncio.to_thread(compose_message, change, style)).rstrip() or "Apply changes"
+        own = (await asyncio.to_thread(compose_message, change, style, ticket)).rstrip() or "Apply changes"
         says_more = len(text.split()) >= _SHORTEST_BODY and not is_echo(text, request)
         return f"{own}\n\n{drop_repetition(own, text) if says_more else ''}".strip()
 
@@ -147,15 +151,16 @@ class StepCommits(Monitor):
         return [TellModel(text=note)] if note else ()
 
 
-def _collect_message_inputs(at: Workspace) -> tuple[Change, Style]:
-    """Return (the session's changes, the style of the repository's messages)."""
-    from sandbox.fs.repository import find_root
+def _collect_message_inputs(at: Workspace) -> tuple[Change, Style, str]:
+    """Return (the session's changes, the style of the repository's messages, the branch's ticket)."""
+    from sandbox.fs.repository import find_root, read_branch
     from tools.git.git_change import Change
     from tools.git.git_process import Git
-    from tools.git.messages.message_style import learn_style
+    from tools.git.messages.message_style import find_ticket, learn_style
 
     git = Git(find_root(at.root) or at.root, alone=True)
-    return Change.from_contents(git, _read_changed_contents(at)), learn_style(git)
+    ticket = find_ticket(read_branch(git.root))
+    return Change.from_contents(git, _read_changed_contents(at)), learn_style(git), ticket
 
 
 def _read_changed_contents(at: Workspace) -> dict[str, tuple[bytes | None, bytes | None]]:

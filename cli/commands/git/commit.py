@@ -42,6 +42,8 @@ def commit_staged(folder: Path, flags: Mapping[str, Any], *, show: bool, edit: b
 
     show: print the message and commit nothing; edit: open it in the user's editor first
     """
+    from dataclasses import replace
+
     from agent.model.routing.roles import Role
     from cli.commands.git.model_text import ask_model, read_diff_excerpt
     from sandbox.fs.repository import read_branch
@@ -49,7 +51,7 @@ def commit_staged(folder: Path, flags: Mapping[str, Any], *, show: bool, edit: b
     from tools.git.git_change import read_staged_change
     from tools.git.git_process import Git
     from tools.git.messages.message_prompts import build_message_prompt
-    from tools.git.messages.message_style import find_ticket, learn_style
+    from tools.git.messages.message_style import add_ticket, find_ticket, finish_message, learn_style
     from tools.git.messages.message_summary import compose_message
     from tools.git.messages.model_message import judge_message, parse_message
 
@@ -60,11 +62,13 @@ def commit_staged(folder: Path, flags: Mapping[str, Any], *, show: bool, edit: b
         return int(Exit.NOTHING_TO_DO)
     style = learn_style(git)
     prompt = build_message_prompt(style, read_diff_excerpt(git, "--cached"))
+    ticket = find_ticket(read_branch(git.root))
     answer = parse_message(ask_model(git, flags, prompt, "commit message", Role.FAST))
+    answer = replace(answer, subject=add_ticket(answer.subject, style, ticket))
     message = str(answer) if judge_message(answer, change, style, "") else ""
-    message = (
-        redact(message or compose_message(change, style, find_ticket(read_branch(git.root)))).rstrip() + "\n"
-    )
+    message = redact(message or compose_message(change, style, ticket))
+    committer = git.run_text("var", "GIT_COMMITTER_IDENT", ok=range(256))
+    message = finish_message(message, style, committer).rstrip() + "\n"
     if show:
         print(sanitize_text(message), end="")
         return int(Exit.DONE)

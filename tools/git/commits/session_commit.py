@@ -23,6 +23,7 @@ from tools.git.commits.create_commit import KEPT, CreatedCommit, HookRefused, cr
 from tools.git.commits.git_objects import diff_commits, read_index_entries, write_index_entries
 from tools.git.commits.publish import HeadMoved, publish_commit, read_head, restore_index
 from tools.git.confined_hooks import ConfinedHooks
+from tools.git.git_process import Git
 from tools.git.index_lock import IndexLock
 from tools.git.repository_state import (
     find_calling_git,
@@ -86,7 +87,8 @@ async def commit_session(at: Workspace, message: str) -> CommitResult:
 def _commit_blocking(at: Workspace, broker: Broker, confined: ConfinedHooks, message: str) -> CommitResult:
     text = _add_trailer(message, str(at.facts.get("model", "")))
     _refuse_unfinished(broker)
-    author = _require_identity(broker)
+    author, committer = _require_identity(broker)
+    text = _apply_message_rules(broker, text, committer)
     if broker.has_lost_trust:
         confined.refuse_impossible(list(at.changes))
     hooks: Hooks = confined if broker.has_lost_trust else broker
@@ -225,8 +227,25 @@ def _refuse_unfinished(broker: Broker) -> None:
         )
 
 
-def _require_identity(broker: Broker) -> str:
-    """Return the author as git prints it. Raises ToolFailure if git knows no author or no committer."""
+def _apply_message_rules(broker: Broker, text: str, committer: str) -> str:
+    """Return a message as the project wants it: wrapped, and signed off where commits are. Raises ToolFailure if it
+    breaks a rule that the project states."""
+    from tools.git.messages.message_style import finish_message, learn_style
+
+    style = learn_style(Git(broker.root, alone=True))
+    text = f"{finish_message(text, style, committer)}\n"
+    if broken := style.rules.check(text):
+        stated = "\n".join(f"  {each}" for each in style.rules.describe())
+        raise ToolFailure(
+            f"git_commit: nothing was committed: {'; '.join(broken)}.\n"
+            f"Rules of this project ({', '.join(style.rules.sources)}):\n{stated}\n{KEPT}",
+            not_committed="hook",
+        )
+    return text
+
+
+def _require_identity(broker: Broker) -> tuple[str, str]:
+    """Return author and committer as git prints them. Raises ToolFailure if git knows no author or no committer."""
     found = []
     for name in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
         output = broker.run("var", name, ok=range(256))
@@ -234,7 +253,7 @@ def _require_identity(broker: Broker) -> str:
             reason = explain_failure(broker.root, "commit", output)
             raise ToolFailure(f"{reason}\nNothing was committed; your changes stay in the files.")
         found.append(output.stdout.decode("utf-8", "surrogateescape").strip())
-    return found[0]
+    return found[0], found[1]
 
 
 def _finish_interrupted_commit(at: Workspace, broker: Broker, lock: IndexLock, head: str) -> None:

@@ -14,9 +14,14 @@ INSTRUCTIONS = (
 
 def build_message_prompt(style: Style, diff: str) -> str:
     """Build the prompt for a commit message."""
-    rules = [INSTRUCTIONS.format(width=WIDTH)]
+    rules = [INSTRUCTIONS.format(width=min(style.rules.header_length or WIDTH, WIDTH))]
+    if stated := style.rules.describe():
+        rules.append(f"Rules of this project ({', '.join(style.rules.sources)}):")
+        rules.append(enclose_in_tag("rules", "\n".join(stated)))
+    if style.template.strip():
+        rules.append(enclose_in_tag("template", style.template.strip()))
     if style.is_known:
-        if style.conventional >= MOSTLY:
+        if style.conventional >= MOSTLY and not style.rules.is_conventional:
             rules.append(f"Conventional Commits; types in use: {', '.join(style.types[:8])}.")
         if style.language != "en":
             rules.append(f"In the language of the latest commits ({style.language}).")

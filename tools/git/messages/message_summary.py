@@ -78,7 +78,8 @@ def compose_message(change: Change, style: Style, ticket: str = "") -> str:
     facts = {each.path: diff_symbols(change, each) for each in change.files}
     subject = _apply_style(_compose_subject(change, facts, style.language), change, facts, style, ticket)
     lines = [_describe_file(each, facts[each.path]) for each in change.files[:LISTED]]
-    if len(change.files) == 1 and not _has_many_changes(facts[change.files[0].path]):
+    is_short = len(change.files) == 1 and not _has_many_changes(facts[change.files[0].path])
+    if is_short and not style.rules.needs_body:
         return f"{subject}\n"
     if len(change.files) > LISTED:
         lines.append(f"- {len(change.files) - LISTED} more files")
@@ -192,26 +193,38 @@ def _apply_style(
 ) -> str:
     """Format a subject in the repository's style: type and scope, ticket, capital, full stop."""
     prefix = ""
-    if style.is_known and style.conventional >= MOSTLY:
+    rules = style.rules
+    is_conventional = rules.is_conventional or (style.is_known and style.conventional >= MOSTLY)
+    if is_conventional:
         scope = _choose_scope(change, style)
         prefix = f"{_choose_type(change, facts, style)}{f'({scope})' if scope else ''}: "
     first = text.split(" ", 1)[0]
-    if (
-        style.is_known
-        and style.capital < 0.5
-        and first in {each.split(" ")[0] for each in _VERBS[style.language].values()}
-    ):
+    is_verb = first in {each.split(" ")[0] for each in _VERBS[style.language].values()}
+    wants_lower = style.is_known and style.capital < 0.5
+    if rules.wanted_cases or rules.refused_cases:
+        wants_lower = "sentence-case" in rules.refused_cases or "lower-case" in rules.wanted_cases
+    if wants_lower and is_verb:
         text = text[:1].lower() + text[1:]
+    if "lower-case" in rules.wanted_cases:
+        text = text.lower()
     if style.ticket and ticket:
         prefix = style.ticket.format(ticket) + prefix
-    if style.is_known and style.stop >= MOSTLY:
+    if style.is_known and style.stop >= MOSTLY and not rules.stop:
         text += "."
-    room = style.width - len(prefix)
+    room = (rules.header_length or style.width) - len(prefix)
     return prefix + (text if len(text) <= room else text[: room - 1].rstrip() + "…")
 
 
 def _choose_type(change: Change, facts: dict[str, SymbolChanges], style: Style) -> str:
-    """Choose a fitting type of conventional commits, preferably one in use here."""
+    """Choose a fitting type of conventional commits, of those that are allowed, preferably one in use here."""
+    found = _guess_type(change, facts, style)
+    allowed = style.rules.types
+    if not allowed or found in allowed:
+        return found
+    return next((each for each in ("chore", "fix", "feat") if each in allowed), allowed[0])
+
+
+def _guess_type(change: Change, facts: dict[str, SymbolChanges], style: Style) -> str:
     paths = [each.path for each in change.files]
     for name, fits in (
         ("test", is_test_file),
@@ -232,16 +245,21 @@ def _choose_type(change: Change, facts: dict[str, SymbolChanges], style: Style) 
 
 
 def _choose_scope(change: Change, style: Style) -> str:
-    """Choose a scope in use here that occurs in a file's path, if most commits have one."""
-    if style.scoped < MOSTLY:
+    """Choose a scope that occurs in a file's path, of those that are allowed or in use, if one is due."""
+    rules = style.rules
+    if rules.has_no_scope or (style.scoped < MOSTLY and not rules.needs_scope):
         return ""
     parts = Counter(
         part
         for each in change.files
         for part in {*PurePosixPath(each.path).parts, PurePosixPath(each.path).stem}
     )
-    fitting = [scope for scope in style.scopes if scope in parts]
-    return max(fitting, key=lambda scope: parts[scope]) if fitting else ""
+    fitting = [scope for scope in rules.scopes or style.scopes if scope in parts]
+    if fitting:
+        return max(fitting, key=lambda scope: parts[scope])
+    if not rules.needs_scope:
+        return ""
+    return rules.scopes[0] if rules.scopes else PurePosixPath(change.files[0].path).stem
 
 
 def _describe_file(file: File, facts: SymbolChanges) -> str:

@@ -155,7 +155,7 @@ def judge_message(message: Message, change: Change, style: Style, request: str) 
     subject = message.subject
     words = _split_words(subject)
     is_latin = sum(each.isascii() for each in subject) * 2 > len(subject)
-    if not words or len(subject) > WIDTH or (len(words) < 2 and is_latin):
+    if not words or len(subject) > max(WIDTH, style.rules.header_length) or (len(words) < 2 and is_latin):
         return False
     if sanitize_text(str(message)) != str(message):  # characters that hide others
         return False
