@@ -54,19 +54,25 @@ def install(
     Those of other managers (husky, lefthook, pre-commit) stay. Without names: the three quick ones.
     """
     from cli.hooks.install import install_hooks
+    from cli.hooks.kept_trust import keep_trust
 
     options = {
         "pre-push": (f"--fix={fix}",) if fix else (),
         "pre-commit": (f"--review={review}",) if review else (),
     }
-    raise typer.Exit(install_hooks(folder, names or (), options, missing))
+    with keep_trust(folder):
+        code = install_hooks(folder, names or (), options, missing)
+    raise typer.Exit(code)
 
 
 def uninstall(names: Names = None, folder: Folder = Path(".")) -> None:
     """Remove our hooks and restore the previous ones."""
     from cli.hooks.install import uninstall_hooks
+    from cli.hooks.kept_trust import keep_trust
 
-    raise typer.Exit(uninstall_hooks(folder, names or ()))
+    with keep_trust(folder):
+        code = uninstall_hooks(folder, names or ())
+    raise typer.Exit(code)
 
 
 def status(folder: Folder = Path(".")) -> None:
