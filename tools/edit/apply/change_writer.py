@@ -31,7 +31,7 @@ from tools.core.workspace import Workspace
 from tools.edit.apply.edit_plan import PlannedFile, PlanRefused, Problem, build_writes
 from tools.edit.apply.planner import plan_changes
 from tools.edit.edit_model import FileChange
-from tools.fs.pointer_files import describe_pointer
+from tools.fs.pointer_files import describe_pointer, has_lost_data
 
 NEIGHBOURHOOD = 3
 """Lines around an edit that must be as the model saw them, when the file has changed since."""
@@ -221,8 +221,8 @@ def _was_any_written(at: Workspace, changing: Sequence[PlannedFile]) -> bool:
 
 def _refuse_pointer_edit(tool: str, planned: PlannedFile) -> None:
     """Refuse a changed pointer file: it would point to data that nobody has. Its data may take its place."""
-    pointer = describe_pointer(planned.before, planned.path)
-    if pointer and planned.has_changes and describe_pointer(planned.after, planned.path):
+    if planned.has_changes and has_lost_data(planned.before, planned.after, planned.path):
+        pointer = describe_pointer(planned.before, planned.path)
         raise ToolFailure(f"{tool}: {planned.path!r} is {pointer}\nNothing was written.")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sandbox.fs.three_way_merge import MergeConflict, merge_lines
 from sandbox.lazy_dataclass import dataclass
+from tools.fs.pointer_files import find_keeper
 from tools.git.broker import Broker
 from tools.git.commits.changed_files import ChangedFile, find_enclosing_repository
 from tools.git.commits.git_objects import (
@@ -84,6 +85,7 @@ def _find_excluded_files(
     output = broker.run("check-ignore", "-z", "--stdin", stdin=names, index=index, ok=(0, 1))
     ignored = {name.removeprefix("./") for name in output.split_fields()}
     reasons |= _find_untrusted_filtered(broker, [file for file in files if file.path in asked], head)
+    reasons |= _find_empty_pointers(broker, [file for file in files if file.path not in reasons])
     return reasons | {path: "ignored by .gitignore" for path in asked if path in ignored}
 
 
@@ -102,6 +104,27 @@ def _find_untrusted_filtered(
         for file in files
         if file.path in filtered and not _is_stored_raw(file, head.get(file.path))
     }
+
+
+def _find_empty_pointers(broker: Broker, files: Sequence[ChangedFile]) -> dict[str, str]:
+    """Find new and changed pointers to data that is not in its store: after the commit nobody could fetch it."""
+    found = {}
+    for file in files:
+        if file.now is None or file.now.mode == "120000":
+            continue
+        before = file.base.content if file.base else None
+        keeper = find_keeper(before, file.now.content, file.path, root=broker.root, git_folder=broker.shared)
+        if keeper == "Git LFS" and "lfs" not in _read_filter(broker, file.path):
+            continue  # a text as any other, as in the tests of a tool for LFS
+        if keeper:
+            found[file.path] = f"a pointer of {keeper} to data that is not here"
+    return found
+
+
+def _read_filter(broker: Broker, path: str) -> list[str]:
+    """Return the name of the filter that .gitattributes give a file, with its path and the attribute's name."""
+    stdin = os.fsencode(path) + b"\0"
+    return list(broker.run("check-attr", "-z", "--stdin", "filter", stdin=stdin).split_fields())
 
 
 def _is_stored_raw(file: ChangedFile, head: Entry | None) -> bool:
