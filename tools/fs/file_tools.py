@@ -129,6 +129,10 @@ def _read_whole_file(
         if (pointer := describe_pointer(before.text[: MOST_BYTES + 1].encode("utf-8", "replace"), path))
         else []
     )
+    from tools.fs.generated_files import describe_generated  # here: a session's start reads no file
+
+    if generated := describe_generated(before.text, path, at.root):
+        facts.append(generated)
     if before.file.encoding.lower().replace("_", "-") not in ("utf-8", "ascii"):
         facts.append(f"{before.file.encoding} (a guess)" if before.file.doubt else before.file.encoding)
     if before.file.has_odd_bytes:

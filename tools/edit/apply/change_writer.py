@@ -125,8 +125,20 @@ def _apply_exclusively(
     for each in planned:
         _record_seen_version(at, each, seen[each.path], stale=bool(foreign[each.path]))
     return [
-        _describe_change(each, (*foreign[each.path], *problems[each.path])) for each in planned if not each.to
+        _describe_change(each, (*foreign[each.path], *problems[each.path], *_note_generated(at, each)))
+        for each in planned
+        if not each.to
     ]
+
+
+def _note_generated(at: Workspace, planned: PlannedFile) -> list[str]:
+    """Return a note on a changed file that a program generates."""
+    from tools.fs.generated_files import describe_generated
+
+    if not planned.has_changes or planned.before is None:
+        return []
+    found = describe_generated(planned.old_text, planned.path, at.root)
+    return [f"note: {planned.path} is {found}"] if found else []
 
 
 def _describe_already_made(problem: Problem) -> AppliedChange:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
@@ -152,6 +152,7 @@ def _commit_once(
         notes = [
             f"{file.path}: {_APART}" for file in files if file.has_foreign_edits and file.path in changes
         ]
+        notes += _note_generated(broker, files, changes)
         notes += publish_commit(broker, lock, head, made.sha, made.subject, changes)
         followed = lock.read_index()
         outputs = [*made.outputs, *_run_later_hooks(broker, index, notes)]
@@ -165,6 +166,22 @@ def _commit_once(
     if lock.read_index() != followed:
         restore_index(broker, lock, changes)
     return result
+
+
+def _note_generated(broker: Broker, files: Sequence[ChangedFile], paths: Collection[str]) -> list[str]:
+    """Return a note for the user on each committed change of a file that a program generates."""
+    from tools.fs.generated_files import HEAD, describe_generated
+
+    kept = [each for each in files if each.base and each.now and each.path in paths]
+    told = (
+        (
+            each.path,
+            describe_generated(each.base.content[:HEAD].decode("utf-8", "replace"), each.path, broker.root),
+        )
+        for each in kept
+        if each.base
+    )
+    return [f"{path} is {found}" for path, found in told if found]
 
 
 class _Reformatted(Exception):
