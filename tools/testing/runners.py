@@ -215,7 +215,7 @@ def _list_suites(at: Workspace, project: Project, targets: Sequence[str]) -> lis
     if any(runners for _, runners, _ in found):
         return found
     outer = list_outer_packages(project)  # nothing at the root: each package by itself
-    alone = [
+    alone: list[_Suite] = [
         (folder, runners, ()) for folder in outer for runners in list_suites(project.enter(folder)) if runners
     ]
     return alone or found

@@ -6,7 +6,7 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from sandbox.errors import UserError
 from sandbox.fs.private_files import create_private_folder
 from sandbox.policy.decision import Mode
 from sandbox.process.command import Command, Completed
+from tools.changes.lock_files import LOCK_FILES, read_locks
 from tools.core.text import join_names
 from tools.core.workspace import Workspace
 from tools.shell.command_output import make_progress_callback, shape_output
@@ -44,10 +45,24 @@ TAIL = 4_000
 async def run_project(at: Workspace, targets: Sequence[str]) -> TestReport:
     """Run the tests; if they cannot be run, the report gives the reason."""
     reports = await asyncio.to_thread(_create_report_folder, at)
+    manifests = [path for path in at.changes if path.rpartition("/")[2] in _MANIFESTS]
+    locks = await asyncio.to_thread(read_locks, at.root, manifests) if manifests else {}
     try:
         return await _run_suites(at, tuple(targets), reports)
     finally:
         await asyncio.to_thread(_remove_folder, reports)
+        await asyncio.to_thread(_note_followed_locks, at, manifests, locks)
+
+
+_MANIFESTS = frozenset(each.manifest for each in LOCK_FILES)
+
+
+def _note_followed_locks(at: Workspace, manifests: Sequence[str], before: Mapping[str, bytes]) -> None:
+    """Record the lock files that a runner brought up to a manifest that the session changed, as cargo does: they are
+    committed with it."""
+    for path, content in read_locks(at.root, manifests).items() if manifests else ():
+        if path in before and before[path] != content:
+            at.changes.remember_content(at.root, path, before[path])
 
 
 async def run_copy(

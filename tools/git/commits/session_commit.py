@@ -19,6 +19,7 @@ from tools.git.broker import Broker, Hooks, create_scratch_folder, explain_failu
 from tools.git.commits import commit_secrets, tampered_hooks
 from tools.git.commits.changed_files import ChangedFile, list_changed_files
 from tools.git.commits.commit_plan import CommitPlan, plan_commit
+from tools.git.commits.companion_files import list_missing_companions
 from tools.git.commits.create_commit import KEPT, CreatedCommit, HookRefused, create_commit, format_output
 from tools.git.commits.git_objects import diff_commits, read_index_entries, write_index_entries
 from tools.git.commits.publish import HeadMoved, publish_commit, read_head, restore_index
@@ -153,6 +154,7 @@ def _commit_once(
             f"{file.path}: {_APART}" for file in files if file.has_foreign_edits and file.path in changes
         ]
         notes += _note_generated(broker, files, changes)
+        notes += list_missing_companions(broker.root, files, changes)
         notes += publish_commit(broker, lock, head, made.sha, made.subject, changes)
         followed = lock.read_index()
         outputs = [*made.outputs, *_run_later_hooks(broker, index, notes)]
