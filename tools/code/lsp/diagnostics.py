@@ -1,62 +1,88 @@
-"""New diagnostics of a language server after an edit."""
+"""New diagnostics of language servers after a change."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tools.code.lsp.language_server import Diagnostic
+from tools.code.lsp.language_server import ChangedText, Diagnostic
+from tools.code.lsp.moved_diagnostics import select_new_diagnostics
 from tools.core.text import clip
 from tools.shell.server_pipes import ServerGone
 
 if TYPE_CHECKING:
+    from tools.code.lsp.language_server import Server
+    from tools.code.lsp.session_servers import Servers
     from tools.core.workspace import Workspace
 
-TIMEOUT = 5.0
-"""Seconds that an edit waits for diagnostics of both versions together; a slower server continues its start.
+TIMEOUT, COLD_TIMEOUT = 5.0, 10.0
+"""Seconds that a change waits for diagnostics of both versions: of a server that has read the project, and of one that
+has not; it continues its start.
 """
+
+PATIENCE, SHORTEST_TIMEOUT = 3, 1.0
+"""After so many changes without an answer each next one waits half as long, at least so long."""
 
 MOST = 5
 """Diagnostics reported: a change that breaks something often breaks it in many places."""
 
+MOST_FILES = 40
+"""Files of one change that are told to a server; larger sweeps are left to the tests."""
+
 MOST_LETTERS = 200
 """Characters of a message: some servers explain at length."""
 
-WARNING = 2
-"""Severities above this are hints."""
 
+async def describe_new_diagnostics(
+    at: Workspace, servers: Servers, changes: Sequence[ChangedText]
+) -> list[str]:
+    """Return lines about the errors and warnings that a change introduced, as "cart.py:12: undefined name 'x'".
 
-async def find_new_diagnostics(at: Workspace, path: str, before: str, after: str) -> list[str]:
-    """Return the errors and warnings that the edit introduced, as "cart.py:12: undefined name 'x'".
-
-    before: "" for a new file
-    Empty if no server is configured for the file, or on timeout.
+    They are those of the files as they are after the whole change. What is not certain is left out; a server that
+    has no answer is named.
     """
-    server = at.servers.get_server(at, path) if at.servers is not None else None
-    if server is None or before == after:
-        return []
-    try:
-        async with asyncio.timeout(TIMEOUT):
-            known = await server.request_diagnostics(path, before) if before else []
-            now = await server.request_diagnostics(path, after)
-    except (TimeoutError, ServerGone):  # diagnostics are not worth a failure, nor a longer wait
-        return []
+    by_server: dict[str, tuple[Server, list[ChangedText]]] = {}
+    for each in changes[:MOST_FILES]:
+        server = servers.get_server(at, each.path)
+        if server is not None and each.before != each.after:
+            by_server.setdefault(server.name, (server, []))[1].append(each)
+    found: list[str] = []
+    notes: list[str] = []
+    for server, texts in by_server.values():
+        try:
+            async with asyncio.timeout(_choose_timeout(server)):
+                found += await _find_new(server, texts)
+            server.unanswered = 0
+        except TimeoutError:
+            server.unanswered += 1
+            notes.append(f"(no answer yet from the language server {server.name} about this change)")
+        except ServerGone as gone:
+            notes.append(
+                await servers.give_up(server, gone, "(the language server {name} is of no help: {why})")
+            )
+    return [*(["new for the language server:", *found[:MOST]] if found else []), *notes]
+
+
+def _choose_timeout(server: Server) -> float:
+    longest = TIMEOUT if server.is_loaded or server.unanswered else COLD_TIMEOUT
+    return max(longest * 0.5 ** max(0, server.unanswered - PATIENCE), SHORTEST_TIMEOUT)
+
+
+async def _find_new(server: Server, changes: Sequence[ChangedText]) -> list[str]:
+    compared = await server.compare_diagnostics(changes)
+    texts = {each.path: each for each in changes}
+
+    def select(path: str, known: Sequence[Diagnostic], now: Sequence[Diagnostic]) -> list[Diagnostic]:
+        return select_new_diagnostics(texts[path].before, texts[path].after or "", known, now)
+
+    new = {path: select(path, known, now) for path, (known, now) in compared.items()}
+    doubted = [path for path, found in new.items() if found]
+    if doubted:  # an answer may come before the server has followed all of a change
+        again = await server.repeat_diagnostics(doubted)
+        new = {path: select(path, compared[path][0], again[path]) for path in doubted}
     return [
         f"{path}:{each.line}: {clip(each.message, MOST_LETTERS)} ({server.name})"
-        for each in _filter_new(known, now)
-    ][:MOST]
-
-
-def _filter_new(known: list[Diagnostic], now: list[Diagnostic]) -> list[Diagnostic]:
-    """Return diagnostics absent before, on any line: an edit moves the lines after it."""
-    left = Counter(each.message for each in known if each.severity <= WARNING)
-    found = []
-    for each in sorted(now, key=lambda one: (one.severity, one.line)):
-        if each.severity > WARNING:
-            continue
-        if left[each.message]:
-            left[each.message] -= 1
-        else:
-            found.append(each)
-    return found
+        for path, found in new.items()
+        for each in found
+    ]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sandbox.errors import UserError
 from tools.code.lsp.positions import resolve_position, uri_to_path
@@ -17,7 +17,16 @@ from tools.shell.server_pipes import ServerGone
 
 if TYPE_CHECKING:
     from tools.code.index.code_index import Index
+    from tools.code.lsp.language_server import Server
+    from tools.code.lsp.positions import Place
+    from tools.code.lsp.server_questions import NamedPlace
+    from tools.code.lsp.session_servers import Servers
     from tools.edit.edit_model import Update
+
+Answered = TypeVar("Answered")
+
+ATTEMPTS = 2
+"""Times that a server is asked whose answer leaves places out."""
 
 MOST_LEFT, MOST_COUNTED = 6, 500
 """Remaining places of the old name that are shown, and that are counted."""
@@ -51,19 +60,70 @@ async def rename(name: str, to: str, *, at: Workspace) -> Observation:
             f"rename: no change: no language server runs for {where.place.path}; edit the places"
         )
     try:
-        edit = await server.request_rename(where.place, to)
+        texts = await _rename_everywhere(at, servers, server, where, to)
     except ServerGone as gone:
         raise ToolFailure(f"rename: no change: the language server {server.name} says: {gone}") from None
-    updates = list(_build_updates(at, edit or {}))
-    if kept := [each.path for each in updates if servers.spared(each.path)]:
+    if kept := [path for path in texts if servers.spared(path)]:
         raise ToolFailure(
             f"rename: no change: {kept[0]} would have to change, which a rule of the user's forbids"
         )
-    if not updates:
+    if not texts:
         raise ToolFailure(f"rename: no change: {server.name} finds nothing to rename at {name!r}")
-    done = await execute_changes(at, "rename", updates)
+    done = await execute_changes(at, "rename", [_build_update(path, *texts[path]) for path in texts])
     left = await asyncio.to_thread(query_index, at, lambda index: _find_remaining_uses(index, where.name))
     return replace(done, text="\n".join([done.text, *left])) if left else done
+
+
+async def _rename_everywhere(
+    at: Workspace, servers: Servers, server: Server, where: NamedPlace, to: str
+) -> dict[str, tuple[str, str]]:
+    """Return the old and new texts of all files that a rename changes.
+
+    Raises ServerGone, and ToolFailure where places are left of which the server knows nothing.
+    """
+    from tools.code.code_tool import query_index
+    from tools.code.lsp.symbol_places import find_left_places, load_project
+
+    def ask(question: Callable[[Index], Answered]) -> Answered:
+        return query_index(at, question)
+
+    await load_project(at, servers, server, ask, where)
+    for _ in range(ATTEMPTS):
+        edit = await server.request_rename(where.place, to)
+        texts = dict(_apply_edit(at, edit or {}))
+        if not texts:
+            return {}
+        left = await find_left_places(server, ask, where, _list_changed_lines(texts))
+        if not (left.same or left.imported):
+            return texts
+        await server.wait_until_quiet()  # it may still read the project
+    if left.imported:
+        places = ", ".join(f"{each.path}:{each.line}" for each in left.imported[:MOST_LEFT])
+        raise ToolFailure(
+            f"rename: no change: {server.name} knows nothing of {places}, where the name is imported from "
+            f"{where.place.path}. It may not have read the project yet: try again, or edit the places"
+        )
+    for each in reversed(left.same):
+        old, new = texts.get(each.path) or (_read_text(at, each.path),) * 2
+        texts[each.path] = (old, _replace_name(new, each, where.name, to))
+    return texts
+
+
+def _list_changed_lines(texts: Mapping[str, tuple[str, str]]) -> set[tuple[str, int]]:
+    """Return paths and lines that a rename changes; a rename adds no line."""
+    return {
+        (path, number)
+        for path, (old, new) in texts.items()
+        for number, (line, now) in enumerate(zip(old.split("\n"), new.split("\n"), strict=False), 1)
+        if line != now
+    }
+
+
+def _replace_name(text: str, place: Place, name: str, to: str) -> str:
+    lines = text.split("\n")
+    line = lines[place.line - 1]
+    lines[place.line - 1] = f"{line[: place.column]}{to}{line[place.column + len(name) :]}"
+    return "\n".join(lines)
 
 
 def _find_remaining_uses(index: Index, name: str) -> list[str]:
@@ -81,23 +141,32 @@ def _find_remaining_uses(index: Index, name: str) -> list[str]:
     return [f"the name still stands at {shown}{more}: look whether the same is meant there"]
 
 
-def _build_updates(at: Workspace, edit: Mapping[str, Any]) -> Iterator[Update]:
-    """Convert the server's edit into an update per file. Raises ToolFailure for a change that is not allowed."""
+def _build_update(path: str, old: str, new: str) -> Update:
     from tools.edit.edit_model import Replace, Update
 
+    return Update(path=path, edits=(Replace(old=_normalize_newlines(old), new=_normalize_newlines(new)),))
+
+
+def _apply_edit(at: Workspace, edit: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield path, old and new text of each file that the server's edit changes.
+
+    Raises ToolFailure for a change that is not allowed.
+    """
     for address, edits in _group_by_file(edit):
         path = uri_to_path(at.root, address)
         if path is None:
             raise ToolFailure(f"rename: no change: it would change {address}, outside of the workspace")
-        try:
-            old = at.files.read(path).decode("utf-8")
-        except (OSError, ValueError) as error:
-            raise ToolFailure(f"rename: no change: {path}: {error}") from None
+        old = _read_text(at, path)
         new = apply_server_edits(old, edits)
         if new != old:
-            yield Update(
-                path=path, edits=(Replace(old=_normalize_newlines(old), new=_normalize_newlines(new)),)
-            )
+            yield path, (old, new)
+
+
+def _read_text(at: Workspace, path: str) -> str:
+    try:
+        return at.files.read(path).decode("utf-8")
+    except (OSError, ValueError) as error:
+        raise ToolFailure(f"rename: no change: {path}: {error}") from None
 
 
 def _group_by_file(edit: Mapping[str, Any]) -> Iterator[tuple[object, list[Any]]]:

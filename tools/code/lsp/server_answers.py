@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tools.code.lsp.positions import Place
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from tools.code.lsp.language_server import Server
     from tools.code.lsp.session_servers import Servers
     from tools.core.workspace import Workspace
+
+MOST_UNSURE = 6
+"""Places shown that may be uses."""
 
 MAX_CODE = 120
 """Characters of a line of code."""
@@ -33,18 +37,35 @@ async def answer_with_server(
     server = servers.get_server(at, where.place.path)
     if server is None:
         return None, ""
+    unsure: tuple[Place, ...] = ()
     try:
         if action == "find":
             places = await server.request_definitions(where.place)
         else:
-            places = await server.request_references(where.place)
+            places, unsure = await _request_all_references(at, servers, server, ask, where)
     except ServerGone as gone:
         return None, await servers.give_up(server, gone)
     if not places:  # it may not have read every file yet; the index has
         return None, ""
-    return await asyncio.to_thread(
-        ask, lambda index: _format_answer(index, action, where, places, server)
-    ), ""
+    answer = await asyncio.to_thread(ask, lambda index: _format_answer(index, action, where, places, server))
+    if unsure:
+        shown = ", ".join(f"{each.path}:{each.line}" for each in unsure[:MOST_UNSURE])
+        more = f" and {len(unsure) - MOST_UNSURE} more" if len(unsure) > MOST_UNSURE else ""
+        note = f"and by name, where {server.name} knows nothing: {shown}{more}"
+        answer = replace(answer, text=f"{answer.text}\n{note}")
+    return answer, ""
+
+
+async def _request_all_references(
+    at: Workspace, servers: Servers, server: Server, ask: AskIndex, where: NamedPlace
+) -> tuple[list[Place], tuple[Place, ...]]:
+    """Return the references, completed by the index, and the places that may be some. Raises ServerGone."""
+    from tools.code.lsp.symbol_places import find_left_places, load_project
+
+    await load_project(at, servers, server, ask, where)
+    places = await server.request_references(where.place)
+    left = await find_left_places(server, ask, where, {(each.path, each.line) for each in places})
+    return sorted({*places, *left.same}), left.imported
 
 
 def _format_answer(

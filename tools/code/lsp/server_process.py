@@ -12,6 +12,15 @@ from tools.code.lsp.message_framing import BadMessage, frame_message, read_frame
 from tools.core.surroundings import Surroundings
 from tools.shell.server_pipes import MOST_UNREAD, ServerGone, ServerPipes
 
+_ACKNOWLEDGED = (
+    "client/registerCapability",
+    "client/unregisterCapability",
+    "window/showMessageRequest",
+    "window/workDoneProgress/create",
+    "workspace/diagnostic/refresh",
+)
+"""Requests of a server that are answered with null."""
+
 GRACE = 1.0
 """Seconds to exit after a shutdown request."""
 
@@ -22,10 +31,18 @@ MOST_LINE = 1 << 20
 """Bytes of a header."""
 
 
+class ServerRefusal(ServerGone):
+    """An error that answers one request. code: of JSON-RPC or the protocol, 0 without one"""
+
+    def __init__(self, text: str, code: int) -> None:
+        super().__init__(text)
+        self.code = code
+
+
 class ServerProcess:
     """A running server, started by `start`.
 
-    notified: called with the method and parameters of each notification
+    notified: called with the method and parameters of each notification, and of each request of the server
     """
 
     def __init__(self, at: Surroundings, notified: Callable[[str, Any], None]) -> None:
@@ -45,8 +62,8 @@ class ServerProcess:
         await self._pipes.start(line)
         self._reading = asyncio.create_task(self._read())
 
-    async def request(self, method: str, parameters: Mapping[str, Any], seconds: float) -> Any:
-        """Return the result of a request. Raises ServerGone."""
+    async def request(self, method: str, parameters: Mapping[str, Any] | None, seconds: float) -> Any:
+        """Return the result of a request; without parameters it has no such field. Raises ServerGone."""
         if not self.alive:
             raise ServerGone(self._problem or "it has ended")
         self._number += 1
@@ -54,7 +71,7 @@ class ServerProcess:
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
         try:
-            self._send({"id": number, "method": method, "params": parameters})
+            self._send({"id": number, "method": method, **_spell_parameters(parameters)})
             async with asyncio.timeout(seconds):
                 return await answer
         except TimeoutError:
@@ -68,13 +85,13 @@ class ServerProcess:
 
     def notify(self, method: str, parameters: Mapping[str, Any] | None = None) -> None:
         """Send a notification."""
-        self._send({"method": method, **({} if parameters is None else {"params": parameters})})
+        self._send({"method": method, **_spell_parameters(parameters)})
 
     async def close(self) -> None:
         """End the server and all its processes; safe to call twice."""
         if self.alive:
             with suppress(ServerGone):
-                await self.request("shutdown", {}, GRACE)
+                await self.request("shutdown", None, GRACE)
                 self.notify("exit")
                 await self._pipes.wait(GRACE)
         if self._reading is not None:
@@ -104,13 +121,19 @@ class ServerProcess:
     def _dispatch_message(self, message: Mapping[str, Any]) -> None:
         method, number = message.get("method"), message.get("id")
         if isinstance(method, str) and number is not None:
+            self._notified(method, message.get("params"))
             self._send({"id": number, **_answer_editor_request(method, message.get("params"))})
         elif isinstance(method, str):
             self._notified(method, message.get("params"))
         elif isinstance(number, int) and (waiting := self._waiting.get(number)) and not waiting.done():
             error = message.get("error")
             if isinstance(error, dict):
-                waiting.set_exception(ServerGone(f"it refused: {_format_refusal(error)}"))
+                code = error.get("code")
+                waiting.set_exception(
+                    ServerRefusal(
+                        f"it refused: {_format_refusal(error)}", code if isinstance(code, int) else 0
+                    )
+                )
             else:
                 waiting.set_result(message.get("result"))
 
@@ -122,6 +145,10 @@ class ServerProcess:
                 each.set_exception(ServerGone(self._problem))
 
 
+def _spell_parameters(parameters: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {} if parameters is None else {"params": parameters}
+
+
 def _answer_editor_request(method: str, parameters: object) -> dict[str, Any]:
     """Answer a server's request to the editor: no settings are given, no file is changed."""
     if method == "workspace/configuration":
@@ -129,8 +156,7 @@ def _answer_editor_request(method: str, parameters: object) -> dict[str, Any]:
         return {"result": [None] * len(items) if isinstance(items, list) else []}
     if method == "workspace/applyEdit":
         return {"result": {"applied": False}}
-    known = ("client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create")
-    if method in known or method == "window/showMessageRequest":
+    if method in _ACKNOWLEDGED:
         return {"result": None}
     return {"error": {"code": -32601, "message": f"no method {method}"}}
 

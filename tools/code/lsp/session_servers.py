@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from tools.core.surroundings import Surroundings
 
 
+_BY_NAME = "(by name: the language server {name} has no answer, {why})"
+
+
 def _spare_nothing(path: str) -> bool:
     """Return False: no rule protects any path."""
     return False
@@ -44,7 +47,13 @@ class Servers:
             self._running[command] = Server(at, Path(line.argv[0]).name, line)
         return self._running[command]
 
-    async def give_up(self, server: Server, gone: ServerGone) -> str:
+    def warm_up(self, at: Surroundings, path: str) -> None:
+        """Start the server for a file that was read, and let it read the project before the first edit."""
+        server = self.get_server(at, path)
+        if server is not None:
+            server.warm_up(path)
+
+    async def give_up(self, server: Server, gone: ServerGone, note: str = _BY_NAME) -> str:
         """Close a server that ended, for the rest of the session, and return a note to the model."""
         if not server.alive:
             command = next((each for each, known in self._running.items() if known is server), "")
@@ -52,7 +61,7 @@ class Servers:
                 del self._running[command]
                 self._failed[command] = str(gone)
             await server.close()
-        return f"(by name: the language server {server.name} has no answer, {gone})"
+        return note.format(name=server.name, why=gone)
 
     async def close(self) -> None:
         """End all servers. A later request starts them again."""
