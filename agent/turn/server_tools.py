@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from agent.events import Signal
 from agent.session.log import Session
@@ -34,19 +35,35 @@ async def start_servers(
         if toolbox.get(each.name) is None and (only is None or each.name in only)
     ]
     if new:
-        offer_server_tools(new, toolbox, session, wanted=wanted, window=window)
+        offer_server_tools(new, toolbox, session, servers.instructions, wanted=wanted, window=window)
 
 
 def offer_server_tools(
-    tools: Sequence[Tool], toolbox: Toolbox, session: Session, *, wanted: ToolSearch, window: int
+    tools: Sequence[Tool],
+    toolbox: Toolbox,
+    session: Session,
+    instructions: Mapping[str, str] = {},
+    *,
+    wanted: ToolSearch,
+    window: int,
 ) -> None:
     """Offer tools of servers to the model; one line of the session tells if they are looked up.
 
+    instructions: of the servers, by the name of each one's first tool; they are sent with that tool, or with the
+        search
     wanted: the setting `tool_search`; window: tokens of the model's window
     """
-    if wanted == "never" or (wanted == "auto" and not is_worth_deferring(tools, window)):
-        toolbox.add(tools)
+    told_first = [_prepend_text(each, instructions.get(each.name, "")) for each in tools]
+    if wanted == "never" or (wanted == "auto" and not is_worth_deferring(told_first, window)):
+        toolbox.add(told_first)
         return
-    toolbox.add(offered=DeferredTools(tools).make_search(), accepted=tools)
+    find, call = DeferredTools(tools).make_search()
+    find = _prepend_text(find, "\n".join(instructions.values()))
+    toolbox.add(offered=[find, call], accepted=tools)
     told = f"{len(tools)} tools of servers are looked up with {FIND}, not sent with every request"
     session.append(Signal(name="mcp", detail=told))
+
+
+def _prepend_text(tool: Tool, text: str) -> Tool:
+    """Return a tool whose description ends as it did: with its last word, or the mark of a cut."""
+    return replace(tool, description=f"{text}\n{tool.description}") if text else tool

@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 from sandbox.lazy_dataclass import dataclass
+from tools.core.text import clip
 
 MOST_TOOLS = 128
 """Tools of one server: more would fill the model's window before the first request."""
@@ -29,7 +30,7 @@ LONGEST_CURSOR = 4_096
 
 LONGEST_URI = 2_048
 LONGEST_TEXT = 8_000
-"""Characters of a description."""
+"""Characters of a description, or of a server's instructions."""
 
 MOST_ARGUMENTS = 32
 """Arguments of one prompt."""
@@ -37,11 +38,15 @@ MOST_ARGUMENTS = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerIdentity:
-    """A server's own name and version, "" where it tells none, and the revision of the protocol in use."""
+    """A server's own name and version, "" where it tells none, and the revision of the protocol in use.
+
+    instructions: what it says about the use of its tools
+    """
 
     name: str
     version: str
     revision: str
+    instructions: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +107,19 @@ def replace_surrogates(text: str) -> str:
 
 
 def _trim_tool(tool: object) -> dict[str, Any] | None:
-    """Return name, description and schema of a tool; its other fields are not used."""
-    if not isinstance(tool, Mapping) or (name := _read_name(tool)) is None:
+    """Return name, description and schema of a tool; its other fields are not used. None for one of views alone."""
+    if not isinstance(tool, Mapping) or (name := _read_name(tool)) is None or _is_for_views(tool):
         return None
     schema = {"properties": {}, **_parse_schema(tool.get("inputSchema")), "type": "object"}
     return {"name": name, "description": _read_description(tool), "inputSchema": schema}
+
+
+def _is_for_views(tool: Mapping[Any, Any]) -> bool:
+    """Return whether only views of MCP Apps may call a tool (`_meta.ui.visibility` without "model")."""
+    meta = tool.get("_meta")
+    ui = meta.get("ui") if isinstance(meta, Mapping) else None
+    visibility = ui.get("visibility") if isinstance(ui, Mapping) else None
+    return isinstance(visibility, list) and "model" not in visibility
 
 
 def _trim_resource(resource: object) -> dict[str, Any] | None:
@@ -146,7 +159,12 @@ def _read_name(entry: Mapping[Any, Any]) -> str | None:
 
 
 def _read_description(entry: Mapping[Any, Any]) -> str:
-    return replace_surrogates(str(entry.get("description") or entry.get("title") or "")[:LONGEST_TEXT])
+    return trim_text(entry.get("description") or entry.get("title") or "")
+
+
+def trim_text(text: object) -> str:
+    """Return a text of a server cut to its bound, with a mark of the cut."""
+    return replace_surrogates(clip(str(text), LONGEST_TEXT))
 
 
 def _parse_schema(schema: object) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from sandbox.policy.effects import Effect
 from tools.core.action import Observation, ToolFailure
 from tools.core.registry import Tool
 from tools.core.surroundings import Surroundings
+from tools.core.text import clip
 from tools.core.untrusted_output import enclose_in_tag
 from tools.core.workspace import Workspace
 from tools.mcp.descriptions import ToolDescription
@@ -26,7 +27,11 @@ from tools.shell.server_pipes import ServerGone
 LONGEST_NAME = 64
 """Characters of a tool's name that every provider accepts."""
 
-LONGEST_DESCRIPTION = 1_000
+LONGEST_DESCRIPTION = 4_096
+"""Characters of a tool's description that are sent; longer ones end with a mark."""
+
+MOST_INSTRUCTIONS = 32_000
+"""Characters of the instructions of all servers together."""
 
 
 class McpServers:
@@ -87,6 +92,20 @@ class McpServers:
                 found.setdefault(tool.name, tool)
         return list(found.values())
 
+    @property
+    def instructions(self) -> dict[str, str]:
+        """Instructions of the servers that were started, by the name of each one's first tool."""
+        found: dict[str, str] = {}
+        left = MOST_INSTRUCTIONS
+        for server in self:
+            said = server.identity.instructions if server.identity else ""
+            if said and server.tools:
+                text = clip(said, left)
+                left = max(left - len(said), 0)
+                text = enclose_in_tag("mcp-instructions", text, f" server={json.dumps(server.name)}")
+                found.setdefault(_make_tool(server, server.tools[0]).name, text)
+        return found
+
     async def close(self) -> None:
         """Stop all servers. A call restarts its server."""
         await asyncio.gather(*(each.close() for each in self))
@@ -144,7 +163,7 @@ def _make_tool(server: McpServer, described: ToolDescription) -> Tool:
 
     return McpTool(
         name=re.sub(r"[^A-Za-z0-9_-]", "_", f"mcp__{server.name}__{described.name}")[:LONGEST_NAME],
-        description=f"(of the MCP server {server.name}) {described.description}"[:LONGEST_DESCRIPTION],
+        description=clip(f"(of the MCP server {server.name}) {described.description}", LONGEST_DESCRIPTION),
         parameters=described.schema,
         run=run,
         effect_of=effect_of,

@@ -65,3 +65,27 @@ def test_the_setting_sends_them_all_the_same(tmp_path: Path) -> None:
     done = run("run", "hi", "--model", model, "--no-commit", "--output", "stream-json", cwd=work)
     [tools] = [each["request"]["tools"] for each in done.events if each.get("request", {}).get("tools")]
     assert "mcp__calc__item_119" in [each["name"] for each in tools]
+
+
+@pytest.mark.parametrize("search", ["never", "always"])
+def test_instructions_and_long_descriptions_reach_the_model_with_a_mark_of_the_cut(
+    tmp_path: Path, search: str
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    shutil.copy(CHECKOUT / "tests/tools/mcp/server.py", work / "calc.py")
+    home = Home.from_environment()
+    home.config.mkdir(parents=True)
+    server = json.dumps(shlex.join([PYTHON, "calc.py", "wordy"]))
+    (home.config / "settings.toml").write_text(f'tool_search = "{search}"\n[mcp]\ncalc = {server}\n')
+    model = script(tmp_path, [{"text": "Hi."}])
+    done = run("run", "hi", "--model", model, "--no-commit", "--output", "stream-json", cwd=work)
+    [tools] = [each["request"]["tools"] for each in done.events if each.get("request", {}).get("tools")]
+    told = {each["name"]: each["description"] for each in tools}
+    first = told["mcp__calc__add" if search == "never" else "find_tool"]
+    assert first.startswith('<mcp-instructions server="calc">\nAdd before you write. <\\/mcp-instructions>\n')
+    assert "mcp__calc__click" not in told
+    if search == "never":
+        assert first.endswith(" more characters]")
+        assert 4_000 < len(first) < 4_500
+        assert "mcp__calc__write" in told

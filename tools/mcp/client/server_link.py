@@ -52,6 +52,7 @@ from tools.mcp.descriptions import (
     ServerIdentity,
     ToolDescription,
     replace_surrogates,
+    trim_text,
 )
 from tools.mcp.questions import Ask
 from tools.mcp.server_place import HttpPlace, ServerPlace
@@ -132,6 +133,7 @@ class ServerLink:
             name=replace_surrogates(info.name) if info else "",
             version=replace_surrogates(info.version) if info else "",
             revision=client.protocol_version,
+            instructions=trim_text((client.instructions or "").strip()),
         )
 
     async def connect(self) -> None:
