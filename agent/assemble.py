@@ -163,6 +163,7 @@ def _create_workspace(place: SessionEnvironment, reach: Capabilities, session: S
         folders=ToolFolders(
             cache=make_private_folder(home.cache / "work" / session.id),
             shared=home.cache,
+            kept=project / "servers",
             saved_functions={"project": project / "functions", "user": home.data / "functions"},
         ),
         rules=access.rules,

@@ -132,9 +132,10 @@ class Bubblewrap:
         async with AsyncExitStack() as stack:
             stack.callback(audit.finish)  # of an interrupted command, too
             shared = stack.enter_context(open_network_namespace(command.beside)) if command.beside else -1
-            way_out = ProxyBridge(environment=build_proxy_environment() if self._proxy else {})
-            if self._proxy and shared < 0:
-                way_out = await stack.enter_async_context(open_proxy_bridge(self._proxy))
+            proxy = self._choose_proxy(command)
+            way_out = ProxyBridge(environment=build_proxy_environment() if proxy else {})
+            if proxy and shared < 0:
+                way_out = await stack.enter_async_context(open_proxy_bridge(proxy))
             writes = command.scope == "workspace"
             to_hold = [folder for folder in places.folders if writes and folder.name in HELD]
             placeholders = stack.enter_context(hold_placeholders(self.root, to_hold))
@@ -195,6 +196,15 @@ class Bubblewrap:
             done = replace(done, returncode=_EXIT_NOT_EXECUTABLE)  # a script whose interpreter is missing
         return _add_notes(_decode_signal_exit(done), (*way_out.noticed, *audit.finish()))
 
+    def _choose_proxy(self, command: Command) -> Proxy | None:
+        """Return the way out of a command: the session's, or one that also leads to its own hosts."""
+        if not command.hosts or self._bounds.network:
+            return self._proxy
+        from sandbox.network.hosts import parse_host_rules
+        from sandbox.network.proxy import Proxy
+
+        return Proxy((*(self._proxy.rules if self._proxy else ()), *parse_host_rules(command.hosts)))
+
     @cached_property
     def _residents(self) -> Residents:
         """The resident places; opened by a second command, since a session with one needs none."""
@@ -236,7 +246,12 @@ class Bubblewrap:
     async def _run_resident(self, start: _Start, mounts: Mounts) -> Completed | None:
         """Run a command in a resident place; return None if it needs a sandbox of its own."""
         is_first, self._has_run = not self._has_run, True
-        if self._resident == "never" or self._proxy or (is_first and self._resident != "always"):
+        if (
+            self._resident == "never"
+            or self._proxy
+            or start.command.hosts
+            or (is_first and self._resident != "always")
+        ):
             return None
         settings = read_git_settings() if find_home() in mounts.view.emptied else ""
         process = await self._residents.reserve(mounts, settings)

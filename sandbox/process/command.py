@@ -54,6 +54,7 @@ class Command:
         0 for none
     resident: it runs alongside other commands and our own work, so that changes at guarded paths meanwhile are
         not its alone: its client audits them; its client also records the output, as it arrives
+    hosts: hosts that it may reach beside those of the sandbox; only bubblewrap opens them
     whole: bytes of each stream that are kept in memory, exactly, for a caller that reads data: no file is written
     """
 
@@ -74,6 +75,7 @@ class Command:
     started: Callable[[int], None] | None = None
     beside: int = 0
     resident: bool = False
+    hosts: tuple[str, ...] = ()
     whole: int = 0
 
 

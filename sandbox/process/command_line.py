@@ -20,6 +20,8 @@ class CommandLine:
     environment: only its user can
     folder: in which it starts, None for the workspace
     readable, writable: places outside the workspace that it may read and write, too
+    hosts: that it may reach beside those of the session
+    is_writer: it may write the workspace, but for its protected places
     """
 
     argv: tuple[str, ...]
@@ -27,6 +29,8 @@ class CommandLine:
     folder: Path | None = None
     readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
+    hosts: tuple[str, ...] = ()
+    is_writer: bool = False
 
 
 def parse_command_line(line: str) -> CommandLine:

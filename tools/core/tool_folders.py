@@ -15,11 +15,13 @@ class ToolFolders:
 
     cache: byte code, coverage and reports of this session
     shared: data shared by all sessions; `cache` if there is none
+    kept: what servers of the user's keep between sessions of a project, one folder each; below `cache` if there is none
     saved_functions: by scope ("project", "user") the functions saved for later sessions; empty to save none
     """
 
     cache: Path
     shared: Path | None = None
+    kept: Path | None = None
     saved_functions: Mapping[str, Path] = field(default_factory=dict)
 
     @property

@@ -10,10 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from sandbox.policy.decision import Mode
+from sandbox.process.command_line import CommandLine
 from tools.core.surroundings import Surroundings
 from tools.mcp.descriptions import PromptDescription, ResourceDescription, ServerIdentity, ToolDescription
 from tools.mcp.questions import Ask
+from tools.mcp.sandbox_causes import explain_cause, names_read_only
 from tools.mcp.server_place import HttpPlace, ServerPlace
+from tools.mcp.server_rights import describe_rights
 from tools.mcp.server_settings import CALL_SECONDS, START_SECONDS
 from tools.shell.server_pipes import ServerGone
 
@@ -29,6 +33,8 @@ RELIST_SECONDS = 1.0
 """Between two requests for the lists of a server that says again and again that they have changed."""
 
 T = TypeVar("T")
+
+_YES, _NO = "yes, for this session", "no"
 
 
 class McpServer:
@@ -67,6 +73,7 @@ class McpServer:
         self._starting = asyncio.Lock()
         self._relisting: asyncio.Task[None] | None = None
         self._has_changed = False
+        self._was_asked = False
 
     @property
     def alive(self) -> bool:
@@ -95,7 +102,9 @@ class McpServer:
                     self.tools = await self._list_tools(link)
                 await self._take_other_lists(link)
             except TimeoutError:
-                await self._fail_start(f"it told no tools within {self._start_seconds:g} s")
+                said = self._link.last_errors if self._link is not None else ""
+                why = f"it told no tools within {self._start_seconds:g} s"
+                await self._fail_start(f"{why}: {said}" if said else why, is_late=True)
             except ServerGone as gone:
                 await self._fail_start(str(gone))
             except asyncio.CancelledError:
@@ -110,10 +119,19 @@ class McpServer:
 
     async def call(self, tool: ToolDescription, arguments: Mapping[str, Any]) -> CallResult:
         """Call a tool as it was described; a server that has ended is restarted. Raises ServerGone."""
-        await self.start()
-        if tool not in self.tools:  # what the user approved, and the model read, is another one
-            raise ServerGone(f"{tool.name} is another tool now, or none; a new session takes what there is")
-        return await self._use(lambda link: link.call_tool(tool.name, arguments, self._call_seconds))
+        result = await self._call(tool, arguments)
+        if result.failed and await self._ask_to_write(result.text):
+            result = await self._call(tool, arguments)
+        return result
+
+    def explain_cause(self, text: str) -> str:
+        """Return which bound of the sandbox a text of the server names, and the setting that opens it; "" for none."""
+        return explain_cause(self._at, self.name, self._place, text)
+
+    @property
+    def rights(self) -> str:
+        """What it may do beyond reading the workspace, as a clause; "" for nothing."""
+        return describe_rights(self._place)
 
     async def read_resource(self, uri: str) -> str:
         """Return the text of a resource. Raises ServerGone."""
@@ -135,6 +153,33 @@ class McpServer:
         if link is not None:
             await link.close()
 
+    async def _call(self, tool: ToolDescription, arguments: Mapping[str, Any]) -> CallResult:
+        await self.start()
+        if tool not in self.tools:  # what the user approved, and the model read, is another one
+            raise ServerGone(f"{tool.name} is another tool now, or none; a new session takes what there is")
+        return await self._use(lambda link: link.call_tool(tool.name, arguments, self._call_seconds))
+
+    async def _ask_to_write(self, text: str) -> bool:
+        """Ask the person, once, whether a server that could not write may; return whether it was restarted so.
+
+        The server's words only bring the question up: what is asked, and what a yes opens, is fixed.
+        """
+        place = self._place
+        if self.ask is None or self._was_asked or not isinstance(place, CommandLine) or place.is_writer:
+            return False
+        if self._at.mode is Mode.READ_ONLY or not names_read_only(text):
+            return False
+        self._was_asked = True
+        question = (
+            f"The MCP server {self.name} could not write. Let it write in the workspace, for this session? "
+            f'(always: `writable = ["."]` in [mcp.{self.name}])'
+        )
+        if (await self.ask(question, (_YES, _NO))).strip() != _YES:
+            return False
+        self._place = replace(place, is_writer=True)
+        await self.close()
+        return True
+
     async def _create_link(self) -> ServerLink:
         """Return a connection that is not open; the first one imports the SDK, beside all that runs.
 
@@ -146,6 +191,10 @@ class McpServer:
         place = self._place
         if isinstance(place, HttpPlace):
             place = replace(place, auth=await load_sign_in(self._sign_ins, self.name, place.url))
+        if (
+            isinstance(place, CommandLine) and self._at.mode is Mode.FULL
+        ):  # in which every call is allowed, too
+            place = replace(place, is_writer=True)
         link: ServerLink = module.ServerLink(
             self._at, self.name, place, changed=self._note_change, ask=lambda: self.ask
         )
@@ -186,7 +235,9 @@ class McpServer:
                 await self._take_other_lists(link)
             await asyncio.sleep(RELIST_SECONDS)
 
-    async def _fail_start(self, why: str) -> None:
+    async def _fail_start(self, why: str, *, is_late: bool = False) -> None:
+        cause = explain_cause(self._at, self.name, self._place, why, is_late=is_late)
+        why = f"{why}; {cause}" if cause else why
         self.why = why
         await self.close()
         raise ServerGone(why)

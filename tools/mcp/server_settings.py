@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from pathlib import Path
 
+from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 from sandbox.settings_validation import FORBID_UNKNOWN
@@ -16,6 +18,9 @@ CALL_SECONDS = 300.0
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 """Hosts that a key may be sent to without TLS: nobody else's."""
+
+WORKSPACE = "."
+"""The workspace, among the folders that a server may write."""
 
 _HEADER_NAME = compile_lazily(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _REFERENCE = compile_lazily(r"\$([A-Za-z_][A-Za-z0-9_]*)|\$\{[^}]*\}")
@@ -33,6 +38,8 @@ class McpServerSettings:
     start_timeout: seconds until it has listed its tools
     call_timeout: seconds for one call
     tools: names of the only tools that are used, None for all; without_tools: of those that are not
+    writable: folders that a command may write: "." is the workspace; network: hosts that it may reach
+    keep: it has a folder of its own that stays between sessions, `${KEEP}`
     """
 
     __pydantic_config__ = FORBID_UNKNOWN
@@ -44,6 +51,9 @@ class McpServerSettings:
     call_timeout: float = CALL_SECONDS
     tools: list[str] | None = None
     without_tools: list[str] = field(default_factory=list)
+    writable: list[str] = field(default_factory=list)
+    network: list[str] = field(default_factory=list)
+    keep: bool = False
 
     def uses_tool(self, name: str) -> bool:
         """Return whether a tool of the server is used."""
@@ -71,17 +81,36 @@ def check_server(setting: ServerSetting) -> None:
     if server.start_timeout <= 0 or server.call_timeout <= 0:
         raise ValueError("a time limit is above 0")
     if server.command:
+        from sandbox.network.hosts import parse_host_rules
         from sandbox.process.command_line import parse_command_line
+
+        check_writable(server.writable)
+        try:
+            parse_host_rules(server.network)
+        except UserError as error:
+            raise ValueError(f"network: {error.message}") from None
 
         if server.headers:
             raise ValueError("headers are for a `url`; variables of a command are written in front of it")
         parse_command_line(server.command)
         return
+    if server.writable or server.network or server.keep:
+        raise ValueError("`writable`, `network` and `keep` are for a `command`: no sandbox holds an address")
     if "${" not in server.url:  # else once it is filled in
         check_url(server.url)
     for name, value in server.headers.items():
         if not _HEADER_NAME.fullmatch(name) or not value.isprintable():
             raise ValueError(f"the header {name!r} has characters that no header has")
+
+
+def check_writable(names: list[str]) -> None:
+    """Check the folders that a server may write. Raises ValueError that says what is wrong in a clause."""
+    for name in names:
+        path = Path(name).expanduser()
+        if name != WORKSPACE and not path.is_absolute():
+            raise ValueError(f'writable: {name!r} is neither "." (the workspace) nor an absolute folder')
+        if path.is_absolute() and Path.home().resolve().is_relative_to(path.resolve()):
+            raise ValueError(f"writable: {name!r} holds your whole home folder")
 
 
 def check_url(url: str) -> None:

@@ -21,6 +21,7 @@ from tools.mcp.descriptions import ToolDescription
 from tools.mcp.questions import Ask
 from tools.mcp.server_connection import McpServer
 from tools.mcp.server_place import ServerPlace, find_place
+from tools.mcp.server_rights import fill_in_kept_folder, grant_rights
 from tools.mcp.server_settings import McpServerSettings, ServerSetting, normalize_server
 from tools.shell.server_pipes import ServerGone
 
@@ -55,7 +56,7 @@ class McpServers:
             self._servers[name] = McpServer(
                 at,
                 name,
-                _find_place(entry),
+                _find_place(at, name, entry),
                 start_seconds=entry.start_timeout,
                 call_seconds=entry.call_timeout,
                 sign_ins=sign_ins,
@@ -126,10 +127,10 @@ class McpTool(Tool):
         return {"arguments": dict(arguments)}
 
 
-def _find_place(settings: McpServerSettings) -> ServerPlace | str:
-    """Return the place that settings name, or why there is none."""
+def _find_place(at: Surroundings, name: str, settings: McpServerSettings) -> ServerPlace | str:
+    """Return the place that settings name, with the rights that they give, or why there is none."""
     try:
-        return find_place(settings)
+        return grant_rights(find_place(fill_in_kept_folder(settings, at, name)), settings, at, name)
     except ValueError as error:
         return str(error)
 
@@ -150,7 +151,9 @@ def _make_tool(server: McpServer, described: ToolDescription) -> Tool:
         except ServerGone as gone:  # parts of the reason are the server's own words
             reason = enclose_in_tag("mcp-result", str(gone), about)
             raise ToolFailure(f"the mcp server {server.name} has no answer:\n{reason}") from None
-        return Observation(text=enclose_in_tag("mcp-result", result.text, about), failed=result.failed)
+        text = enclose_in_tag("mcp-result", result.text, about)
+        cause = server.explain_cause(result.text) if result.failed else ""
+        return Observation(text=f"{text}\n[sandbox: {cause}]" if cause else text, failed=result.failed)
 
     def effect_of(arguments: Mapping[str, Any], at: Workspace) -> Effect:
         given = json.dumps(arguments.get("arguments", {}), ensure_ascii=False)

@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from sandbox.errors import UserError
 from sandbox.fs.private_files import create_private_folder
+from sandbox.policy.decision import Mode
 from sandbox.process.command import Command, Completed
 from sandbox.process.command_line import CommandLine
 from sandbox.secrets.redaction import redact
@@ -62,7 +63,7 @@ class _ErrorTail(asyncio.Protocol):
 
 
 class ServerPipes:
-    """A running program, started by `start`. It may write nothing in the workspace.
+    """A running program, started by `start`. It may write in the workspace only if its command line says so.
 
     most_line: bytes of a line that `reader` returns at most
     ended: called with the reason, in a clause, when the program has ended by itself
@@ -97,6 +98,8 @@ class ServerPipes:
     async def start(self, line: CommandLine) -> None:
         """Start the program; a failure to start is reported to `ended`. Raises ServerGone."""
         loop = asyncio.get_running_loop()
+        can_write = self._at.mode is not Mode.READ_ONLY
+        is_writer = can_write and line.is_writer
         caches = self._at.folders.cache / "servers"  # the server's own caches; the user's stay inaccessible
         try:
             create_private_folder(caches)
@@ -123,9 +126,10 @@ class ServerPipes:
                 cwd=self._at.root,
                 env={"XDG_CACHE_HOME": str(caches), **line.environment},
                 timeout=FOREVER,
-                scope="read-only",
+                scope="workspace" if is_writer else "read-only",
+                hosts=line.hosts if can_write else (),
                 readable=line.readable,
-                writable=(caches, *line.writable),
+                writable=(caches, *(line.writable if can_write else ())),
                 descriptors=(theirs_in, theirs_out, theirs_errors),
                 started=lambda _: ready.set(),
                 resident=True,
@@ -150,6 +154,11 @@ class ServerPipes:
         """End the program and all its processes, without waiting for it."""
         if self._running is not None and not self._running.cancelling():
             self._running.cancel()  # a second cancellation would interrupt the cleanup of its processes
+
+    @property
+    def last_errors(self) -> str:
+        """The last lines of its standard error so far, in one; "" if there are none."""
+        return self._errors.format_last_lines() if self._errors is not None else ""
 
     async def wait(self, seconds: float) -> None:
         """Wait until the program has ended, at most so long."""

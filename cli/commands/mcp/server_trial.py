@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 class Trial:
     """Result of a start. server, version: as it says; sandbox: "" for a server behind an address
 
+    rights: what it may do beyond reading the workspace
     reason: why it does not work, "" if it does
     """
 
@@ -41,6 +42,7 @@ class Trial:
     resources: int = 0
     prompts: int = 0
     seconds: float = 0.0
+    rights: str = ""
     reason: str = ""
 
 
@@ -104,7 +106,7 @@ def _create_workspace(home: Home, root: Path, session: SessionSettings, scratch:
         sandbox=apply_read_denials(sandbox, root, access.rules),
         artifacts=Artifacts(scratch / "artifacts"),
         settings=session.tools,
-        folders=ToolFolders(cache=scratch),
+        folders=ToolFolders(cache=scratch, kept=home.get_project_folder(root) / "servers"),
         rules=access.rules,
         journal=scratch / "journal",
         mode=access.mode,
@@ -132,6 +134,7 @@ async def _start_once(home: Home, workspace: Workspace, named: NamedServer) -> T
             resources=len(server.resources),
             prompts=len(server.prompts),
             seconds=round(time.monotonic() - started, 3),
+            rights=server.rights,
         )
     except ServerGone as gone:
         return Trial(name=named.name, transport=named.transport, sandbox=sandbox, reason=str(gone))
@@ -150,5 +153,5 @@ def _format_trial(trial: Trial) -> str:
     ]
     return (
         f"{trial.name} works: {about.replace(chr(10), ' ')}, {place}, revision {trial.revision}\n"
-        f"{', '.join(offers)}; {trial.seconds:.2f} s"
+        f"{', '.join(offers)}; {trial.seconds:.2f} s" + (f"; {trial.rights}" if trial.rights else "")
     )

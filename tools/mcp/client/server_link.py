@@ -123,6 +123,11 @@ class ServerLink:
         )
 
     @property
+    def last_errors(self) -> str:
+        """The last lines of a program's standard error so far; "" for none, and for a server behind an address."""
+        return self._transport.last_errors if isinstance(self._transport, StdioTransport) else ""
+
+    @property
     def identity(self) -> ServerIdentity | None:
         """The server at the other end, None before the connection is ready."""
         if not self._ready.done() or self._ready.cancelled() or self._ready.exception() is not None:

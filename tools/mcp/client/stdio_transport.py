@@ -39,6 +39,11 @@ class StdioTransport:
         self._bounds = bounds
         self._pipes = ServerPipes(at, MOST_BYTES_OF_MESSAGE, bounds.fail)
 
+    @property
+    def last_errors(self) -> str:
+        """See `ServerPipes.last_errors`."""
+        return self._pipes.last_errors
+
     async def __aenter__(self) -> tuple[StdioReader, StdioWriter]:
         """Start the program. Raises ServerGone."""
         try:

@@ -57,7 +57,7 @@ def _format_server(chat: Conversation, server: McpServer) -> str:
     for found, word in ((server.resources, "resource"), (server.prompts, "prompt")):
         if found:
             offers.append(format_count(len(found), word))
-    notice = f"; {server.notice}" if server.notice else ""
+    notice = "".join(f"; {each}" for each in (server.rights, server.notice) if each)
     mark = get_mark("action", unicode=unicode)
     return sanitize_text(f"{mark} {server.name}: {state}, {', '.join(offers)}{notice}")
 
