@@ -55,11 +55,13 @@ class Steer(Event):
     """Text added while the turn was running; delivered after the batch of actions it fell into.
 
     by: who added it; text from the harness may quote tool outputs, so it does not count as the user's
+    images: file names beside the log
     """
 
     kind: Literal["steer"] = "steer"
     text: str
     by: Literal["person", "harness"] = "person"
+    images: list[str] | None = None
 
 
 @dataclass(kw_only=True)

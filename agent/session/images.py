@@ -7,6 +7,7 @@ import binascii
 import errno
 import os
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -75,6 +76,19 @@ def attach_images(prompt: str, root: Path, session: Path) -> tuple[str, list[str
 def defuse_mentions(text: str) -> str:
     """Return a text of somebody else's in which no image is mentioned any more: a space follows the @."""
     return _MENTION.sub(lambda match: f"@ {match[0][1:]}", text)
+
+
+def keep_pictures(pictures: Iterable[bytes], session: Path) -> list[str]:
+    """Store pictures of results with the session's log; return the names of those that providers take."""
+    from agent.session.image_checks import find_image_fault
+
+    names = []
+    for content in pictures:
+        if not derive_image_name(content) or find_image_fault(content):
+            continue
+        with suppress(UserError):  # a full disk: the result goes on without it
+            names.append(_store_image(content, session, "a picture of a result"))
+    return names
 
 
 def load_image(session: Path, name: str) -> Image | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Literal
 
-from agent.events import ActionEvent, DecisionEvent, ObservationEvent, PlanEvent, SnapshotEvent
+from agent.events import ActionEvent, DecisionEvent, ObservationEvent, PlanEvent, SnapshotEvent, Steer
 from agent.session.log import Session
 from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Decision
@@ -57,10 +58,23 @@ class LogRecorder:
                 seconds=round(seconds, 4),
             )
         )
+        if observation.pictures:
+            self._record_pictures(action, observation.pictures)
         items: list[tuple[str, str]] = [(item.text, item.status) for item in self.workspace.plan]
         if items != self._plan:
             self._plan = items
             self.session.append(PlanEvent(items=items))
+
+    def _record_pictures(self, action: Action, pictures: Sequence[bytes]) -> None:
+        """Keep the pictures of a result, and add them behind the batch: no provider takes them in a result."""
+        from agent.session.images import keep_pictures
+
+        names = keep_pictures(pictures, self.session.folder)
+        left = len(pictures) - len(names)
+        text = f"[pictures of the result of {action.tool}: {len(names)}" + (
+            f"; {left} not usable]" if left else "]"
+        )
+        self.session.append(Steer(text=text, by="harness", images=names))
 
     def record_snapshot(self, tree: str, when: Literal["before", "after"]) -> None:
         self.session.append(SnapshotEvent(tree=tree, when=when))

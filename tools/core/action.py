@@ -40,6 +40,7 @@ class Observation:
     ref: artifact with the full output ("out:12"), "" if the text is complete
     failed: the action did not do what was asked
     value: return value for code that called the tool, if other than the text; neither logged nor sent
+    pictures: contents of image files, kept beside the log and sent behind the results to a model that can see
     """
 
     text: str
@@ -47,6 +48,7 @@ class Observation:
     ref: str = ""
     failed: bool = False
     value: Any = None
+    pictures: tuple[bytes, ...] = ()
 
 
 current_action: ContextVar[str] = ContextVar("current_action", default="")

@@ -153,7 +153,8 @@ def _make_tool(server: McpServer, described: ToolDescription) -> Tool:
             raise ToolFailure(f"the mcp server {server.name} has no answer:\n{reason}") from None
         text = enclose_in_tag("mcp-result", result.text, about)
         cause = server.explain_cause(result.text) if result.failed else ""
-        return Observation(text=f"{text}\n[sandbox: {cause}]" if cause else text, failed=result.failed)
+        text = f"{text}\n[sandbox: {cause}]" if cause else text
+        return Observation(text=text, failed=result.failed, pictures=result.pictures)
 
     def effect_of(arguments: Mapping[str, Any], at: Workspace) -> Effect:
         given = json.dumps(arguments.get("arguments", {}), ensure_ascii=False)

@@ -258,7 +258,7 @@ class Projection:
 
     def _add_user_message(self, event: Prompt | Steer) -> None:
         number = _get_place(event)
-        found = [self.picture(name) for name in getattr(event, "images", ())]
+        found = [self.picture(name) for name in event.images or ()]
         images = tuple(image for image in found if image is not None)
         text = event.text + NOT_SENT.format(len(found) - len(images)) * (len(images) < len(found))
         of = NoteMessage if isinstance(event, Steer) and event.by == "harness" else UserMessage

@@ -89,3 +89,23 @@ def test_instructions_and_long_descriptions_reach_the_model_with_a_mark_of_the_c
         assert first.endswith(" more characters]")
         assert 4_000 < len(first) < 4_500
         assert "mcp__calc__write" in told
+
+
+@pytest.mark.parametrize(("how", "kept"), [("sees", 1), ("", 0)])
+def test_pictures_of_results_are_kept_and_sent_behind_the_batch(tmp_path: Path, how: str, kept: int) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    shutil.copy(CHECKOUT / "tests/tools/mcp/server.py", work / "calc.py")
+    home = Home.from_environment()
+    home.config.mkdir(parents=True)
+    server = json.dumps(shlex.join([PYTHON, "calc.py", *([how] if how else [])]))
+    allow = '[permissions]\nallow = ["mcp(calc.add)"]\n'
+    (home.config / "settings.toml").write_text(f"[mcp]\ncalc = {server}\n{allow}")
+    turns = [{"calls": [call("mcp__calc__add", a=1, b=2), call("list")]}, {"text": "I see."}]
+    done = run(
+        "run", "look", "--model", script(tmp_path, turns), "--no-commit", "--output", "stream-json", cwd=work
+    )
+    [steer] = [each for each in done.events if each["kind"] == "steer"]
+    assert len(steer["images"]) == kept
+    assert ("1 not usable" in steer["text"]) is not bool(kept)
+    assert [each.name for each in home.data.rglob("images/*.png")] == steer["images"]

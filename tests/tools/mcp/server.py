@@ -3,7 +3,8 @@
 HOW: "deaf" answers nothing; "old" speaks a version that nobody knows; "noise" writes other lines among its messages;
 "dies" ends at its first call; "tells" answers each call with its environment; "many" has 120 tools more;
 "asks" asks the person while its tools are listed; "hangs" lists no resources; "whole" has a resource and a prompt, too;
-"wordy" has instructions and a long description, and a tool that only views may call
+"sees" answers a sum with a picture that is one; "wordy" has instructions and a long description, and a tool that only
+views may call
 """
 
 from __future__ import annotations
@@ -57,6 +58,9 @@ PROMPTS = [
 ]
 
 
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
 def send(**content: object) -> None:
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **content}) + "\n")
     sys.stdout.flush()
@@ -77,7 +81,7 @@ def called(name: str, arguments: dict) -> dict:
     if name == "add":
         if not isinstance(arguments["a"], int):
             return {"content": [{"type": "text", "text": "a is no number"}], "isError": True}
-        picture = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+        picture = {"type": "image", "data": PICTURE if HOW == "sees" else "AAAA", "mimeType": "image/png"}
         return {"content": [{"type": "text", "text": f"{arguments['a'] + arguments['b']}"}, picture]}
     if name == "roots":
         send(id="mine", method="roots/list")

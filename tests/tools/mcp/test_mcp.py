@@ -79,7 +79,8 @@ def test_tools_are_offered_called_and_what_they_say_is_kept_apart(at: Workspace)
         assert "$schema" not in add.parameters
         assert add.signature == "mcp__calc__add(a, b)"
         assert await call(add, at, a=2, b=40) == (
-            '<mcp-result server="calc">\n42\n(image, image/png: not shown)\n</mcp-result>',
+            '<mcp-result server="calc">\n42\n'
+            "(a picture: it stands behind the results, if it can be shown)\n</mcp-result>",
             False,
         )
         assert await call(add, at, a="x", b=1) == (

@@ -39,7 +39,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from patchwright.version import VERSION
 from sandbox.lazy_dataclass import dataclass
 from tools.core.surroundings import Surroundings
-from tools.mcp.client.contents import format_prompt, format_resource, format_result
+from tools.mcp.client.contents import collect_pictures, format_prompt, format_resource, format_result
 from tools.mcp.client.failures import describe_failure
 from tools.mcp.client.http_transport import HttpTransport
 from tools.mcp.client.message_bounds import MessageBounds
@@ -82,6 +82,7 @@ class CallResult:
 
     text: str
     failed: bool
+    pictures: tuple[bytes, ...] = ()
 
 
 class ServerLink:
@@ -234,7 +235,8 @@ class ServerLink:
             return await self._resolve_input(client, first, send)
 
         result = await self.run(call, seconds, may_ask=True)
-        return CallResult(text=format_result(result), failed=bool(result.is_error))
+        pictures = collect_pictures(result)
+        return CallResult(text=format_result(result), failed=bool(result.is_error), pictures=pictures)
 
     async def read_resource(self, uri: str, seconds: float) -> str:
         """Return the text of a resource."""

@@ -30,7 +30,7 @@ from agent.events import (
     SessionStart,
     Steer,
 )
-from agent.model.protocol import AssistantMessage, Message, ToolMessage, UserMessage
+from agent.model.protocol import AssistantMessage, Image, Message, ToolMessage, UserMessage
 from agent.session.log import Session
 from tests.support.invariants import (
     EveryActionIsAnswered,
@@ -352,3 +352,14 @@ def test_a_fold_keeps_what_was_said_and_takes_whole_steps_only() -> None:
         "the second step is not whole inside"
     )
     assert isinstance(projection.slots[0], Slot)
+
+
+def test_pictures_of_results_are_sent_behind_the_batch_of_their_actions() -> None:
+    projection = project([])
+    projection.picture = lambda name: Image(media="image/png", data=name)
+    note = Steer(text="[pictures]", by="harness", images=["a.png"])
+    projection.load_events([Prompt(text="p"), asked("a", "b"), got("a", "A"), note, got("b", "B")])
+    *_, first, second, behind = projection.messages
+    assert [type(each) for each in (first, second)] == [ToolMessage, ToolMessage]
+    assert isinstance(behind, UserMessage)
+    assert [each.data for each in behind.images] == ["a.png"]
