@@ -24,6 +24,7 @@ Group = Literal[
     "drafts",
     "executors",
     "goals",
+    "importers",
     "inputs",
     "judges",
     "models",

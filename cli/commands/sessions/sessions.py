@@ -26,6 +26,13 @@ def add(app: typer.Typer) -> None:
 
 
 def sessions(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[import AGENT [FILE]]",
+            help="Take over the sessions of claude, codex, gemini or opencode about this folder, or one log.",
+        ),
+    ] = None,
     folder: Folder = Path("."),
     all_projects: Annotated[bool, typer.Option("--all", help="Sessions of every project.")] = False,
     flat: Annotated[
@@ -37,6 +44,10 @@ def sessions(
 
     Sessions that a session started are shown below it.
     """
+    if words:
+        if words[0] != "import" or len(words) not in (2, 3):
+            raise typer.BadParameter("it is: sessions import claude|codex|gemini|opencode [FILE]")
+        raise typer.Exit(import_foreign_sessions(folder, *words[1:], as_json=as_json))
     raise typer.Exit(list_sessions(folder, all_projects=all_projects, flat=flat, as_json=as_json))
 
 
@@ -57,6 +68,27 @@ def list_sessions(folder: Path, *, all_projects: bool, flat: bool, as_json: bool
     if not found:
         print("no sessions yet" if root is None else sanitize_text(f"no sessions in {root}"), file=sys.stderr)
     _print_tree(tree, with_project=all_projects)
+    return 0
+
+
+def import_foreign_sessions(folder: Path, agent: str, source: str = "", *, as_json: bool) -> int:
+    """Take over the sessions of another agent; print each id, and what of it was not kept."""
+    from dataclasses import asdict
+
+    from sandbox.extensions import load_extension
+
+    root, _ = find_workspace_root(folder, need_git=False)
+    count = 0
+    for each in load_extension("importers", "sessions")(Home.from_environment(), root, agent, source):
+        count += 1
+        if as_json:
+            print_json(asdict(each))
+            continue
+        print(each.id)
+        left = f"; not kept: {each.left}" if each.left else ""
+        print(sanitize_text(f"  {each.prompts} prompts, {each.actions} actions{left}"), file=sys.stderr)
+    if not count:
+        print(sanitize_text(f"no session of {agent} about {root} that is not here yet"), file=sys.stderr)
     return 0
 
 
