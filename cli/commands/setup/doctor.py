@@ -106,6 +106,7 @@ def collect_findings(folder: Path, home: Home, env: Mapping[str, str]) -> list[F
             _check_terminal(),
             _check_project(folder, root),
             *_check_test_runner(root, sandbox, Path(scratch)),
+            *_check_language_servers(root, sandbox, Path(scratch)),
         ]
 
 
@@ -324,6 +325,21 @@ def _check_project(folder: Path, root: Path | None) -> Finding:
     what = "is not in a git repository" if folder.is_dir() else "does not exist"
     hint = "Run `git init` there, or name another folder with -C DIR."
     return Finding(name="project", verdict="warn", detail=f"{str(folder)!r} {what}", hint=hint)
+
+
+def _check_language_servers(root: Path | None, sandbox: Sandbox | None, scratch: Path) -> list[Finding]:
+    """Report which language servers of the settings start here."""
+    if root is None or sandbox is None:
+        return []
+    from cli.commands.setup.doctor_servers import check_language_servers
+
+    hint = "Try it outside; what it needs to see: `visible_paths`. To do without: patchwright config unset"
+    return [
+        Finding(name="server", verdict="warn", detail=f"{line}: {reason}", hint=hint)
+        if reason
+        else Finding(name="server", verdict="good", detail=f"{line} starts")
+        for line, reason in check_language_servers(root, scratch)
+    ]
 
 
 def _check_test_runner(root: Path | None, sandbox: Sandbox | None, scratch: Path) -> list[Finding]:

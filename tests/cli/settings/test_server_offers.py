@@ -107,3 +107,16 @@ def test_every_known_server_is_of_a_known_language() -> None:
     for each in KNOWN_SERVERS:
         for language in each.languages:
             assert language in list_languages([f"a.{ends.get(language, language)}"])
+
+
+def test_a_stand_in_of_rustup_is_no_server_before_its_component_is_there(
+    programs: Path, project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    install(programs, "rustup")
+    (programs / "rust-analyzer").symlink_to("rustup")
+    monkeypatch.setenv("RUSTUP_HOME", str(tmp_path / "rustup"))
+    assert find_server("rust", (), project) is None
+    install(tmp_path / "rustup/toolchains/stable/bin", "rust-analyzer")
+    found = find_server("rust", (), project)
+    assert found is not None
+    assert found.name == "rust-analyzer"

@@ -5,6 +5,7 @@ A program is looked for on the PATH and never in a workspace: nothing of a repos
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -36,12 +37,15 @@ _WEB = ("typescript", "tsx", "javascript")
 KNOWN_SERVERS: tuple[KnownServer, ...] = (
     KnownServer(languages=("python",), line=("basedpyright-langserver", "--stdio")),
     KnownServer(languages=("python",), line=("pyright-langserver", "--stdio")),
+    KnownServer(languages=("python",), line=("ty", "server")),
+    KnownServer(languages=("python",), line=("zuban", "server")),
     KnownServer(languages=("python",), line=("pylsp",)),
     KnownServer(languages=("python",), line=("jedi-language-server",)),
     KnownServer(languages=("go",), line=("gopls",)),
     KnownServer(languages=("rust",), line=("rust-analyzer",)),
     KnownServer(languages=("c", "cpp"), line=("clangd",)),
     KnownServer(languages=_WEB, line=("typescript-language-server", "--stdio")),
+    KnownServer(languages=_WEB, line=("vtsls", "--stdio")),
     KnownServer(languages=("ruby",), line=("ruby-lsp",)),
     KnownServer(languages=("ruby",), line=("solargraph", "stdio")),
     KnownServer(languages=("java",), line=("jdtls",)),
@@ -69,9 +73,24 @@ def find_server(language: str, taken: Collection[str], root: Path) -> FoundServe
     for each in KNOWN_SERVERS:
         if language not in each.languages or (program := find_own_program(each.line[0], root)) is None:
             continue
+        if _is_missing_component(Path(program)):
+            continue
         return FoundServer(
             name=each.line[0],
             languages=tuple(name for name in each.languages if name not in taken),
             command=shlex.join([program, *each.line[1:]]),
         )
     return None
+
+
+def _is_missing_component(program: Path) -> bool:
+    """Return whether a program is only rustup's stand-in for one that no toolchain has."""
+    beside = program.with_name("rustup")
+    try:
+        is_stand_in = program.resolve().name == "rustup" or (beside.exists() and program.samefile(beside))
+    except OSError:
+        return False
+    if not is_stand_in or program.name == "rustup":
+        return False
+    home = Path(os.environ.get("RUSTUP_HOME") or Path.home() / ".rustup")
+    return not any((home / "toolchains").glob(f"*/bin/{program.name}"))

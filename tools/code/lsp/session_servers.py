@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,10 +43,25 @@ class Servers:
         command = next((self._commands[each] for each in reversed(names) if each in self._commands), "")
         if not command or command in self._failed:
             return None
+        return self._get_by_command(at, command)
+
+    def _get_by_command(self, at: Surroundings, command: str) -> Server:
         if command not in self._running:
             line = parse_command_line(command)
             self._running[command] = Server(at, Path(line.argv[0]).name, line)
         return self._running[command]
+
+    async def try_start(self, at: Surroundings, seconds: float) -> str:
+        """Start the servers of all languages; return why the first that does not start does not, "" if all do."""
+        for command in dict.fromkeys(self._commands.values()):
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._get_by_command(at, command).ensure_started()
+            except TimeoutError:
+                return f"it did not answer within {seconds:g} s"
+            except (ServerGone, ValueError) as error:  # ValueError: a command line that is none
+                return str(error)
+        return ""
 
     def warm_up(self, at: Surroundings, path: str) -> None:
         """Start the server for a file that was read, and let it read the project before the first edit."""

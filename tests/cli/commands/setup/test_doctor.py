@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,7 +18,7 @@ from agent.exit_codes import Exit
 from agent.model.servers import local_servers
 from cli.commands.setup.doctor import Finding, collect_findings, run_doctor
 from packages.search.review.agreement import count_opinion
-from tests.support.cli import git
+from tests.support.cli import CHECKOUT, git
 
 
 @pytest.fixture
@@ -189,3 +190,18 @@ def test_models_of_a_local_server_are_listed(
     assert server.hint == "patchwright run --model ollama/qwen3:8b …"
     run_doctor(project, as_json=False)
     assert "qwen3:8b, evil\\x1b[31m" in capsys.readouterr().out
+
+
+def test_each_language_server_of_the_settings_is_tried(project: Path) -> None:
+    shutil.copy(CHECKOUT / "tests/tools/code/lsp/twin_server.py", project / "twin.txt")
+    home = Home.from_environment()
+    home.config.mkdir(parents=True, exist_ok=True)
+    (home.config / "settings.toml").write_text(
+        '[language_servers]\npython = "python3 twin.txt"\nrust = "no-such-server --stdio"\n'
+    )
+    told = [each for each in collect_findings(project, home, os.environ) if each.name == "server"]
+    assert [(each.verdict, each.detail.partition(": ")[0]) for each in told] == [
+        ("good", "python"),
+        ("warn", "rust"),
+    ]
+    assert "the program cannot be started" in told[1].detail
