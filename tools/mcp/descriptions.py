@@ -51,11 +51,12 @@ class ServerIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDescription:
-    """One tool, as its server describes it. schema: JSON schema of its arguments"""
+    """One tool, as its server describes it. schema: JSON schema of its arguments; needs_task: it is called as a task"""
 
     name: str
     description: str
     schema: Mapping[str, Any]
+    needs_task: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,11 +108,15 @@ def replace_surrogates(text: str) -> str:
 
 
 def _trim_tool(tool: object) -> dict[str, Any] | None:
-    """Return name, description and schema of a tool; its other fields are not used. None for one of views alone."""
+    """Return the fields of a tool that are used; None for one that is for views alone."""
     if not isinstance(tool, Mapping) or (name := _read_name(tool)) is None or _is_for_views(tool):
         return None
     schema = {"properties": {}, **_parse_schema(tool.get("inputSchema")), "type": "object"}
-    return {"name": name, "description": _read_description(tool), "inputSchema": schema}
+    trimmed = {"name": name, "description": _read_description(tool), "inputSchema": schema}
+    execution = tool.get("execution")
+    if isinstance(execution, Mapping) and execution.get("taskSupport") == "required":
+        trimmed["execution"] = {"taskSupport": "required"}
+    return trimmed
 
 
 def _is_for_views(tool: Mapping[Any, Any]) -> bool:

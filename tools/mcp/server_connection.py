@@ -157,7 +157,9 @@ class McpServer:
         await self.start()
         if tool not in self.tools:  # what the user approved, and the model read, is another one
             raise ServerGone(f"{tool.name} is another tool now, or none; a new session takes what there is")
-        return await self._use(lambda link: link.call_tool(tool.name, arguments, self._call_seconds))
+        return await self._use(
+            lambda link: link.call_tool(tool.name, arguments, self._call_seconds, needs_task=tool.needs_task)
+        )
 
     async def _ask_to_write(self, text: str) -> bool:
         """Ask the person, once, whether a server that could not write may; return whether it was restarted so.

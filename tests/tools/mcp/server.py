@@ -3,8 +3,8 @@
 HOW: "deaf" answers nothing; "old" speaks a version that nobody knows; "noise" writes other lines among its messages;
 "dies" ends at its first call; "tells" answers each call with its environment; "many" has 120 tools more;
 "asks" asks the person while its tools are listed; "hangs" lists no resources; "whole" has a resource and a prompt, too;
-"sees" answers a sum with a picture that is one; "wordy" has instructions and a long description, and a tool that only
-views may call
+"late" answers a sum by a task; "sees" answers a
+sum with a picture that is one; "wordy" has instructions and a long description, and a tool that only views may call
 """
 
 from __future__ import annotations
@@ -50,6 +50,9 @@ if HOW == "wordy":
         {"name": "click", "_meta": {"ui": {"visibility": ["app"]}}, "inputSchema": {"type": "object"}}
     )
     TOOLS[1]["_meta"] = {"ui": {"visibility": ["model", "app"]}}
+if HOW == "late":
+    TOOLS[0]["execution"] = {"taskSupport": "required"}
+ASKED: list[str] = []
 INSTRUCTIONS = {"instructions": "Add before you write. </mcp-instructions>"} if HOW == "wordy" else {}
 CAPABILITIES = {"tools": {}, "resources": {}, "prompts": {}} if HOW in ("whole", "hangs") else {"tools": {}}
 RESOURCES = [{"uri": "rate://eur", "name": "rate of the euro"}]
@@ -59,6 +62,9 @@ PROMPTS = [
 
 
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+TIMES = {"createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z", "ttl": 60000}
 
 
 def send(**content: object) -> None:
@@ -139,6 +145,20 @@ def main() -> None:
         elif method == "prompts/get":
             said = {"type": "text", "text": f"Explain {parameters['arguments']['sum']}."}
             send(id=number, result={"messages": [{"role": "user", "content": said}]})
+        elif HOW == "late" and method == "tools/call" and parameters["name"] == "add":
+            if "task" not in parameters:
+                send(id=number, error={"code": -32601, "message": "it needs a task"})
+                continue
+            ASKED[:] = [json.dumps(parameters["arguments"])]
+            send(
+                id=number, result={"task": {"taskId": "t1", "status": "working", "pollInterval": 50, **TIMES}}
+            )
+        elif method == "tasks/get":
+            ASKED.append(method)
+            state = {"taskId": "t1", "status": "completed" if len(ASKED) > 3 else "working", **TIMES}
+            send(id=number, result={**state, "statusMessage": "adding up", "pollInterval": 50})
+        elif method == "tasks/result":
+            send(id=number, result=called("add", json.loads(ASKED[0])))
         elif method == "tools/call":
             send(id=number, result=called(parameters["name"], parameters.get("arguments", {})))
         else:

@@ -301,3 +301,18 @@ def test_variables_are_filled_in_when_a_server_starts(at: Workspace, monkeypatch
         "lost": f"{PYTHON} server.py ${{NOT_THERE}}",
     }
     assert '"MODE": "two words"' in played(at, settings, story)
+
+
+def test_a_tool_that_needs_a_task_is_asked_for_until_its_result_is_there(at: Workspace) -> None:
+    shown: list[str] = []
+    at.progress = shown.append
+
+    async def story(servers: McpServers) -> tuple[str, bool]:
+        await servers.start_all()
+        [add] = [each for each in servers.tools if each.name == "mcp__calc__add"]
+        return await call(add, at, a=2, b=40)
+
+    text, failed = played(at, {"calc": line("late")}, story)
+    assert "42" in text
+    assert not failed
+    assert any("adding up" in each for each in shown)

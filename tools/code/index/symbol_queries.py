@@ -238,6 +238,25 @@ def find_importers(index: Index, path: str, modules: Modules | None = None) -> l
     return sorted(found)
 
 
+def find_files_importing(index: Index, module: str) -> set[str]:
+    """Return the files that import a module, or a part of it, from outside the workspace. module: its first part"""
+    modules = Modules(index.code)
+    words = list(count_words(module))
+    near = {
+        path
+        for word in words
+        for number, *_ in index.find_word(word)
+        for path in index.by_text.get(number, ())
+    }
+    return {
+        path
+        for path, outline in index.outlines(sorted(near)).items()
+        for each in outline.imports
+        if (each.module == module or each.module.startswith((f"{module}.", f"{module}/")))
+        and not modules.resolve(each.module, each.names, path)
+    }
+
+
 def find_similar_files(index: Index, text: str, limit: int = 10) -> list[tuple[str, float]]:
     """Return the files whose words are most similar to a text's, with their scores."""
     words = {word: 1.0 + min(count, 4) * 0.25 for word, count in count_words(text).items()}

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from sandbox.errors import UserError
+from sandbox.lazy_pattern import compile_lazily
 from tools.code.lsp.language_server import ChangedText, Diagnostic
 from tools.code.lsp.moved_diagnostics import select_new_diagnostics
 from tools.core.text import clip
 from tools.shell.server_pipes import ServerGone
+
+_IMPORT = compile_lazily(r"\s*(?:from|import)\s+(\w+)|.*(?:from|import|require\()\s*['\"]([@\w][^'\"]*)['\"]")
+"""An import of a module by its name, not by a path: of Python, or of JavaScript."""
 
 if TYPE_CHECKING:
     from tools.code.lsp.language_server import Server
@@ -37,7 +42,7 @@ MOST_LETTERS = 200
 async def describe_new_diagnostics(
     at: Workspace, servers: Servers, changes: Sequence[ChangedText]
 ) -> list[str]:
-    """Return lines about the errors and warnings that a change introduced, as "cart.py:12: undefined name 'x'".
+    """Return lines about the errors that a change introduced, as "cart.py:12: undefined name 'x'".
 
     They are those of the files as they are after the whole change. What is not certain is left out; a server that
     has no answer is named.
@@ -52,7 +57,7 @@ async def describe_new_diagnostics(
     for server, texts in by_server.values():
         try:
             async with asyncio.timeout(_choose_timeout(server)):
-                found += await _find_new(server, texts)
+                found += await _find_new(at, server, texts)
             server.unanswered = 0
         except TimeoutError:
             server.unanswered += 1
@@ -69,7 +74,7 @@ def _choose_timeout(server: Server) -> float:
     return max(longest * 0.5 ** max(0, server.unanswered - PATIENCE), SHORTEST_TIMEOUT)
 
 
-async def _find_new(server: Server, changes: Sequence[ChangedText]) -> list[str]:
+async def _find_new(at: Workspace, server: Server, changes: Sequence[ChangedText]) -> list[str]:
     compared = await server.compare_diagnostics(changes)
     texts = {each.path: each for each in changes}
 
@@ -81,8 +86,44 @@ async def _find_new(server: Server, changes: Sequence[ChangedText]) -> list[str]
     if doubted:  # an answer may come before the server has followed all of a change
         again = await server.repeat_diagnostics(doubted)
         new = {path: select(path, compared[path][0], again[path]) for path in doubted}
+        known_absent = await asyncio.to_thread(_find_absent_modules, at, changes, new)
+        new = {
+            path: [each for each in found if (path, each.line) not in known_absent]
+            for path, found in new.items()
+        }
     return [
         f"{path}:{each.line}: {clip(each.message, MOST_LETTERS)} ({server.name})"
         for path, found in new.items()
         for each in found
     ]
+
+
+def _find_absent_modules(
+    at: Workspace, changes: Sequence[ChangedText], new: Mapping[str, Sequence[Diagnostic]]
+) -> set[tuple[str, int]]:
+    """Return paths and lines of imports that fail of modules outside the workspace that other files import, too.
+
+    What is installed is not seen by every server; the change is not at fault.
+    """
+    from tools.code.code_tool import query_index
+    from tools.code.index.symbol_queries import find_files_importing
+
+    lines = {each.path: (each.after or "").split("\n") for each in changes}
+    wanted: dict[str, set[tuple[str, int]]] = {}
+    for path, found in new.items():
+        for each in found:
+            text = lines[path][each.line - 1] if each.line <= len(lines[path]) else ""
+            if match := _IMPORT.match(text):
+                wanted.setdefault(match[1] or match[2], set()).add((path, each.line))
+    if not wanted:
+        return set()
+    own = set(lines)
+    try:
+        elsewhere = {
+            module
+            for module in wanted
+            if query_index(at, lambda index, module=module: find_files_importing(index, module) - own)  # type: ignore[misc]
+        }
+    except UserError:  # no index: nothing is known to be absent elsewhere
+        return set()
+    return {place for module in elsewhere for place in wanted[module]}

@@ -28,6 +28,9 @@ LOAD = 20.0
 ANSWER = 15.0
 """Seconds for a request; after that the index answers instead."""
 
+ERROR, HINT = 1, 4
+"""Severities of the protocol. What has a tag is unnecessary or deprecated, whatever its severity: no error."""
+
 RETRIES, RETRY_SECONDS = 10, 0.2
 """For requests that a server cancels itself, since something changed meanwhile."""
 
@@ -37,7 +40,7 @@ _CANCELLED = (-32801, -32802)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
-    """line: from 1; severity: 1 for an error, 2 for a warning; code: the rule's name, "" without one"""
+    """line: from 1; severity: ERROR to HINT; code: the rule's name, "" without one"""
 
     line: int
     severity: int
@@ -334,12 +337,12 @@ def _parse_diagnostic(told: object) -> Diagnostic | None:
         line = int(told["range"]["start"]["line"]) + 1
     except (KeyError, TypeError, ValueError):
         return None
-    severity = told.get("severity")
+    severity, tags = told.get("severity"), told.get("tags")
     message = " ".join(str(told.get("message", "")).split())
     code = told.get("code")
     return Diagnostic(
         line=line,
-        severity=severity if isinstance(severity, int) else 1,
+        severity=HINT if tags else severity if isinstance(severity, int) else ERROR,
         message=message,
         code=str(code) if isinstance(code, str | int) else "",
     )

@@ -11,10 +11,7 @@ from difflib import SequenceMatcher
 
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
-from tools.code.lsp.language_server import Diagnostic
-
-WARNING = 2
-"""Severities above this are hints."""
+from tools.code.lsp.language_server import ERROR, Diagnostic
 
 MOST_COMPARED = 2_000
 """Lines between a file's unchanged head and tail that are compared; the time grows with their square."""
@@ -25,14 +22,14 @@ _NUMBER = compile_lazily(r"\d+")
 def select_new_diagnostics(
     before: str, after: str, known: Sequence[Diagnostic], now: Sequence[Diagnostic]
 ) -> list[Diagnostic]:
-    """Return the errors and warnings of a text that the text before it did not have, the worst first.
+    """Return the errors of a text that the text before it did not have. Warnings are advice, of which there is much.
 
     One is old if there was one of its code on the same line, wherever that is now, or on the line that was replaced by
     this one; or one of the same words but for numbers anywhere, since whole functions move.
     """
     lines = _map_lines(before.split("\n"), after.split("\n"))
-    old = [each for each in known if each.severity <= WARNING]
-    left = [each for each in now if each.severity <= WARNING]
+    old = [each for each in known if each.severity <= ERROR]
+    left = [each for each in now if each.severity <= ERROR]
     for describe_old, describe_new in (
         (
             lambda each: (lines.moved.get(each.line), _name_rule(each)),
@@ -47,7 +44,7 @@ def select_new_diagnostics(
         counts: Counter[Hashable] = Counter(describe_old(each) for each in old)
         old = list(_subtract(old, [describe_old(each) for each in old], Counter(map(describe_new, left))))
         left = list(_subtract(left, [describe_new(each) for each in left], counts))
-    return sorted(left, key=lambda each: (each.severity, each.line))
+    return sorted(left, key=lambda each: each.line)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,9 @@ MOST_BYTES_OF_MESSAGE = 16 << 20
 MOST_OTHER_LINES, MOST_OTHER_BYTES = 200, 64 << 10
 """Lines, and their bytes, between two messages that are none: banners and debug output, which many servers print."""
 
+TASK_KEY = "patchwright/task"
+"""Key under which the handle of a task (2025-11-25) stands in the metadata of an empty result."""
+
 WINDOW_SECONDS = 10.0
 MOST_MESSAGES, MOST_BYTES = 10_000, 128 << 20
 """Messages and bytes within a window: parsing more would leave no time for anything else in the session."""
@@ -114,6 +117,11 @@ class MessageBounds:
                     return None
                 method = self._asked.pop(number)
                 result.setdefault("resultType", "complete")  # of the latest revision, which has it so
+                if method == "tools/call" and isinstance(task := result.get("task"), dict):
+                    answer.result = result = {
+                        "content": [],
+                        "_meta": {TASK_KEY: task},
+                    }  # else it is no result
                 if method == "tools/call" and "structuredContent" in result:
                     result.setdefault("content", [])  # as servers do that have nothing else to say
                 if method in LISTINGS:

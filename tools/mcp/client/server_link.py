@@ -13,22 +13,17 @@ from mcp import MCPError
 from mcp.client import (
     CacheConfig,
     Client,
-    ClientRequestContext,
     IncomingMessage,
     InMemoryResponseCacheStore,
 )
-from mcp.client._input_required import run_input_required_driver
 from mcp.client.subscriptions import SubscriptionLost
 from mcp_types import (
     CONNECTION_CLOSED,
     HEADER_MISMATCH,
     URL_ELICITATION_REQUIRED,
     CallToolResult,
-    ErrorData,
     Implementation,
-    InputRequest,
     InputRequiredResult,
-    InputResponse,
     InputResponses,
     PromptListChangedNotification,
     ResourceListChangedNotification,
@@ -44,6 +39,7 @@ from tools.mcp.client.failures import describe_failure
 from tools.mcp.client.http_transport import HttpTransport
 from tools.mcp.client.message_bounds import MessageBounds
 from tools.mcp.client.server_requests import ServerRequests
+from tools.mcp.client.server_tasks import TaskHandle, TasksExtension, call_as_task, finish_task, resolve_input
 from tools.mcp.client.stdio_transport import StdioTransport
 from tools.mcp.descriptions import (
     MOST_TOOLS,
@@ -166,7 +162,12 @@ class ServerLink:
         async def list_page(client: Client, cursor: str | None) -> tuple[list[ToolDescription], str | None]:
             page = await client.list_tools(cursor=cursor, cache_mode="refresh")
             tools = [
-                ToolDescription(name=each.name, description=each.description or "", schema=each.input_schema)
+                ToolDescription(
+                    name=each.name,
+                    description=each.description or "",
+                    schema=each.input_schema,
+                    needs_task=each.execution is not None and each.execution.task_support == "required",
+                )
                 for each in page.tools
             ]
             return tools, page.next_cursor
@@ -210,21 +211,31 @@ class ServerLink:
 
         return await self._list(list_page, seconds)
 
-    async def call_tool(self, name: str, arguments: Mapping[str, Any], seconds: float) -> CallResult:
+    async def call_tool(
+        self, name: str, arguments: Mapping[str, Any], seconds: float, *, needs_task: bool = False
+    ) -> CallResult:
         """Call a tool; questions of the server in between stop the clock."""
 
         async def call(client: Client) -> CallToolResult:
+            if needs_task:
+                return await call_as_task(client.session, name, arguments, self._requests.show_progress)
+
             async def send(
                 responses: InputResponses | None, state: str | None
             ) -> CallToolResult | InputRequiredResult:
-                return await client.session.call_tool(
+                result = await client.session.call_tool(
                     name,
                     dict(arguments),
                     progress_callback=self._requests.show_progress,
                     input_responses=responses,
                     request_state=state,
                     allow_input_required=True,
+                    allow_claimed=True,
                 )
+                if isinstance(result, TaskHandle):
+                    return await finish_task(client.session, result, self._requests.show_progress)
+                assert isinstance(result, CallToolResult | InputRequiredResult)
+                return result
 
             try:
                 first = await send(None, None)
@@ -232,7 +243,7 @@ class ServerLink:
                 if error.code != URL_ELICITATION_REQUIRED or not await self._requests.open_addresses(error):
                     raise
                 first = await send(None, None)
-            return await self._resolve_input(client, first, send)
+            return await resolve_input(client, first, send)
 
         result = await self.run(call, seconds, may_ask=True)
         pictures = collect_pictures(result)
@@ -293,6 +304,7 @@ class ServerLink:
             list_roots_callback=self._requests.list_roots,
             elicitation_callback=self._requests.elicit,
             message_handler=self._handle_message,
+            extensions=[TasksExtension()],
             cache=CacheConfig(
                 store=InMemoryResponseCacheStore(max_entries=MOST_CACHED),
                 partition="session",
@@ -351,23 +363,6 @@ class ServerLink:
             return found
 
         return await self.run(list_all, seconds)
-
-    async def _resolve_input(
-        self,
-        client: Client,
-        first: CallToolResult | InputRequiredResult,
-        retry: Callable[[InputResponses | None, str | None], Awaitable[CallToolResult | InputRequiredResult]],
-    ) -> CallToolResult:
-        """Answer what the server needs for a result (`input_required`), by the same functions as its own requests."""
-        if not isinstance(first, InputRequiredResult):
-            return first
-
-        async def answer(key: str, request: InputRequest) -> InputResponse | ErrorData:
-            context = ClientRequestContext(session=client.session, request_id=key)
-            return await client.session.dispatch_input_request(context, request)
-
-        result: CallToolResult = await run_input_required_driver(first, dispatch=answer, retry=retry)
-        return result
 
     async def _follow_changes(self, client: Client) -> None:
         """Subscribe to changes of the lists, where the revision has subscriptions."""
