@@ -9,10 +9,13 @@ MOST_PIXELS = 8_000
 """Pixels of a side: the limit of Anthropic, the lowest of the large providers."""
 
 
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+
 def find_image_fault(content: bytes) -> str:
     """Return what is wrong with a PNG, JPEG, GIF or WebP, as a clause; "" if nothing is, or for another format."""
     try:
-        if content.startswith(b"\x89PNG\r\n\x1a\n"):
+        if content.startswith(_PNG):
             return _find_png_fault(content)
         if content.startswith(b"\xff\xd8\xff"):
             return "" if content.rstrip(b"\0").rfind(b"\xff\xd9") > 0 else "its end is missing"
@@ -43,6 +46,27 @@ def _find_png_fault(content: bytes) -> str:
             return ""
         at = end + 4
     return "its end is missing"
+
+
+def drop_damaged_extras(content: bytes) -> bytes:
+    """Return a PNG without the chunks that do not matter to its picture and whose checksums are wrong.
+
+    Programs that strip metadata leave such behind. Another format, or one that ends early, is returned as it is.
+    """
+    if not content.startswith(_PNG):
+        return content
+    kept, at = [_PNG], len(_PNG)
+    while at + 12 <= len(content):
+        (size,) = struct.unpack(">I", content[at : at + 4])
+        end = at + 12 + size
+        if end > len(content):
+            return content
+        (checksum,) = struct.unpack(">I", content[end - 4 : end])
+        is_extra = bool(content[at + 4] & 0x20)  # a small letter: ancillary
+        if not is_extra or zlib.crc32(content[at + 4 : end - 4]) == checksum:
+            kept.append(content[at:end])
+        at = end
+    return b"".join(kept)
 
 
 def _check_size(width: int, height: int) -> str:

@@ -80,10 +80,10 @@ def defuse_mentions(text: str) -> str:
 
 def keep_pictures(pictures: Iterable[bytes], session: Path) -> list[str]:
     """Store pictures of results with the session's log; return the names of those that providers take."""
-    from agent.session.image_checks import find_image_fault
+    from agent.session.image_checks import drop_damaged_extras, find_image_fault
 
     names = []
-    for content in pictures:
+    for content in map(drop_damaged_extras, pictures):
         if not derive_image_name(content) or find_image_fault(content):
             continue
         with suppress(UserError):  # a full disk: the result goes on without it

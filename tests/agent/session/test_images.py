@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import struct
+import zlib
 from pathlib import Path
 
 import pytest
 
 from agent.events import Prompt
 from agent.session.image_checks import find_image_fault
-from agent.session.images import LARGEST, attach_images, load_image
+from agent.session.images import LARGEST, attach_images, keep_pictures, load_image
 from agent.session.log import read_events
 from agent.session.request_replay import replay_steps
 from sandbox.errors import UserError
@@ -118,3 +120,16 @@ def test_a_damaged_picture_is_not_sent_and_the_model_reads_that(content: bytes, 
     assert base64.b64encode(PNG) in sent
     assert base64.b64encode(content)[:40] not in sent.replace(base64.b64encode(PNG), b"")
     assert b"missing or damaged, and not sent: 1]" in sent
+
+
+def test_a_picture_of_a_result_loses_damaged_metadata_and_is_kept(tmp_path: Path) -> None:
+    def chunk(name: bytes, data: bytes, *, damage: int = 0) -> bytes:
+        checksum = zlib.crc32(name + data) ^ damage
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", checksum)
+
+    head = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
+    body = chunk(b"IDAT", zlib.compress(b"\0\0"))
+    end = chunk(b"IEND", b"")
+    [name] = keep_pictures([head + chunk(b"iCCP", b"x", damage=1) + body + end], tmp_path)
+    assert (tmp_path / "images" / name).read_bytes() == head + body + end
+    assert keep_pictures([head + chunk(b"IDAT", b"x", damage=1) + end, head, b"no picture"], tmp_path) == []
