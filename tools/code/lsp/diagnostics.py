@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from sandbox.errors import UserError
@@ -17,6 +17,7 @@ _IMPORT = compile_lazily(r"\s*(?:from|import)\s+(\w+)|.*(?:from|import|require\(
 """An import of a module by its name, not by a path: of Python, or of JavaScript."""
 
 if TYPE_CHECKING:
+    from tools.code.index.code_index import Index
     from tools.code.lsp.language_server import Server
     from tools.code.lsp.session_servers import Servers
     from tools.core.workspace import Workspace
@@ -28,6 +29,9 @@ has not; it continues its start.
 
 PATIENCE, SHORTEST_TIMEOUT = 3, 1.0
 """After so many changes without an answer each next one waits half as long, at least so long."""
+
+INDEX_SECONDS = 3.0
+"""Seconds for the index to say which modules other files import."""
 
 MOST = 5
 """Diagnostics reported: a change that breaks something often breaks it in many places."""
@@ -52,12 +56,13 @@ async def describe_new_diagnostics(
         server = servers.get_server(at, each.path)
         if server is not None and each.before != each.after:
             by_server.setdefault(server.name, (server, []))[1].append(each)
-    found: list[str] = []
+    found: list[tuple[str, Diagnostic, str]] = []
     notes: list[str] = []
     for server, texts in by_server.values():
         try:
             async with asyncio.timeout(_choose_timeout(server)):
-                found += await _find_new(at, server, texts)
+                new = await _find_new(server, texts)
+            found += [(path, each, server.name) for path, entries in new.items() for each in entries]
             server.unanswered = 0
         except TimeoutError:
             server.unanswered += 1
@@ -66,7 +71,14 @@ async def describe_new_diagnostics(
             notes.append(
                 await servers.give_up(server, gone, "(the language server {name} is of no help: {why})")
             )
-    return [*(["new for the language server:", *found[:MOST]] if found else []), *notes]
+    if found:
+        doubted = await _find_doubted_imports(at, changes, {(path, each.line) for path, each, _ in found})
+        found = [entry for entry in found if (entry[0], entry[1].line) not in doubted]
+    lines = [
+        f"{path}:{each.line}: {clip(each.message, MOST_LETTERS)} ({name})"
+        for path, each, name in found[:MOST]
+    ]
+    return [*(["new for the language server:", *lines] if lines else []), *notes]
 
 
 def _choose_timeout(server: Server) -> float:
@@ -74,7 +86,8 @@ def _choose_timeout(server: Server) -> float:
     return max(longest * 0.5 ** max(0, server.unanswered - PATIENCE), SHORTEST_TIMEOUT)
 
 
-async def _find_new(at: Workspace, server: Server, changes: Sequence[ChangedText]) -> list[str]:
+async def _find_new(server: Server, changes: Sequence[ChangedText]) -> dict[str, list[Diagnostic]]:
+    """Return the new errors by file. Has no timeout."""
     compared = await server.compare_diagnostics(changes)
     texts = {each.path: each for each in changes}
 
@@ -83,47 +96,44 @@ async def _find_new(at: Workspace, server: Server, changes: Sequence[ChangedText
 
     new = {path: select(path, known, now) for path, (known, now) in compared.items()}
     doubted = [path for path, found in new.items() if found]
-    if doubted:  # an answer may come before the server has followed all of a change
-        again = await server.repeat_diagnostics(doubted)
-        new = {path: select(path, compared[path][0], again[path]) for path in doubted}
-        known_absent = await asyncio.to_thread(_find_absent_modules, at, changes, new)
-        new = {
-            path: [each for each in found if (path, each.line) not in known_absent]
-            for path, found in new.items()
-        }
-    return [
-        f"{path}:{each.line}: {clip(each.message, MOST_LETTERS)} ({server.name})"
-        for path, found in new.items()
-        for each in found
-    ]
+    if not doubted:
+        return {}
+    again = await server.repeat_diagnostics(
+        doubted
+    )  # an answer may come before it has followed all of a change
+    return {path: select(path, compared[path][0], again[path]) for path in doubted}
 
 
-def _find_absent_modules(
-    at: Workspace, changes: Sequence[ChangedText], new: Mapping[str, Sequence[Diagnostic]]
+async def _find_doubted_imports(
+    at: Workspace, changes: Sequence[ChangedText], places: Collection[tuple[str, int]]
 ) -> set[tuple[str, int]]:
-    """Return paths and lines of imports that fail of modules outside the workspace that other files import, too.
+    """Return paths and lines that import a module from outside the workspace which other files import, too.
 
-    What is installed is not seen by every server; the change is not at fault.
+    Whether it is installed is not seen by every server; the change is not at fault. Without an answer of the index in
+    time all such lines are in doubt.
     """
+    lines = {each.path: (each.after or "").split("\n") for each in changes}
+    wanted: dict[str, set[tuple[str, int]]] = {}
+    for path, line in places:
+        text = lines[path][line - 1] if line <= len(lines[path]) else ""
+        if match := _IMPORT.match(text):
+            wanted.setdefault(match[1] or match[2], set()).add((path, line))
+    if not wanted:
+        return set()
+    try:
+        async with asyncio.timeout(INDEX_SECONDS):
+            elsewhere = await asyncio.to_thread(_list_modules_elsewhere, at, tuple(wanted), frozenset(lines))
+    except (TimeoutError, UserError):
+        elsewhere = list(wanted)
+    return {place for module in elsewhere for place in wanted[module]}
+
+
+def _list_modules_elsewhere(at: Workspace, modules: Sequence[str], own: Collection[str]) -> list[str]:
+    """Return the modules that other files import from outside the workspace. Raises UserError."""
     from tools.code.code_tool import query_index
     from tools.code.index.symbol_queries import find_files_importing
 
-    lines = {each.path: (each.after or "").split("\n") for each in changes}
-    wanted: dict[str, set[tuple[str, int]]] = {}
-    for path, found in new.items():
-        for each in found:
-            text = lines[path][each.line - 1] if each.line <= len(lines[path]) else ""
-            if match := _IMPORT.match(text):
-                wanted.setdefault(match[1] or match[2], set()).add((path, each.line))
-    if not wanted:
-        return set()
-    own = set(lines)
-    try:
-        elsewhere = {
-            module
-            for module in wanted
-            if query_index(at, lambda index, module=module: find_files_importing(index, module) - own)  # type: ignore[misc]
-        }
-    except UserError:  # no index: nothing is known to be absent elsewhere
-        return set()
-    return {place for module in elsewhere for place in wanted[module]}
+    def look_up(index: Index) -> list[str]:
+        return [each for each in modules if find_files_importing(index, each).difference(own)]
+
+    return query_index(at, look_up)

@@ -257,3 +257,18 @@ def test_a_server_that_is_asked_to_end_has_no_reason_to_refuse(tmp_path: Path) -
         return asyncio.get_running_loop().time() - start
 
     assert play(at, command, ended) < 1.5
+
+
+def test_an_import_that_fails_in_other_files_too_is_not_the_changes_fault(tmp_path: Path) -> None:
+    at, command = twin(tmp_path, "")
+    (at.root / "old.py").write_text("from somewhere import thing\n")
+
+    async def edited() -> tuple[str, str]:
+        content = "from somewhere import thing\nprint(1)\n"
+        known = (await act(write, at, path="new.py", content=content)).text
+        content = "from invented import thing\nprint(1)\n"
+        return known, (await act(write, at, path="other.py", content=content)).text
+
+    known, invented = play(at, command, edited)
+    assert HEAD not in known
+    assert "other.py:1:" in invented.partition(HEAD)[2]
