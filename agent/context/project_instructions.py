@@ -1,4 +1,4 @@
-"""The project's own instructions: `AGENTS.md`, and the files that Claude Code reads as its memory.
+"""The project's own instructions: `AGENTS.md`, and the files that Claude Code and others read.
 
 They come with the repository, so they are text for the model and grant nothing: regular files of the workspace only,
 none that a rule hides, and bounded in total. What is not read is named.
@@ -25,10 +25,29 @@ DEEPEST_IMPORT = 5
 MOST_FILES = 100
 """Files with rules of one folder, and imports of one file, that are looked at."""
 
-_FIRST = (("AGENTS.md",), ("CLAUDE.md", ".claude/CLAUDE.md"))
+_FIRST = (
+    ("AGENTS.md",),
+    ("CLAUDE.md", ".claude/CLAUDE.md"),
+    ("GEMINI.md",),
+    ("QWEN.md",),
+    ("CRUSH.md",),
+    (".goosehints",),
+    (".github/copilot-instructions.md",),
+    (".cursorrules",),
+)
 """Files of a folder; those of the first row that there is one of count."""
 
-_RULES, _LOCAL = ".claude/rules", "CLAUDE.local.md"
+_IMPORTING = frozenset(("CLAUDE.md", "GEMINI.md", "QWEN.md", ".goosehints"))
+"""Names of files in which `@path` imports a file."""
+
+_RULES = (
+    (".claude/rules", ".md", "paths"),
+    (".cursor/rules", ".mdc", "globs"),
+    (".github/instructions", ".instructions.md", "applyTo"),
+)
+"""Folders with rules, the ending of their files, and the field of their front matter that says what one is for."""
+
+_LOCAL = "CLAUDE.local.md"
 
 _TEXTS = frozenset(
     ("", ".md", ".mdc", ".markdown", ".txt", ".rst", ".adoc", ".json", ".toml", ".yaml", ".yml")
@@ -56,8 +75,9 @@ def read_project_instructions(
 ) -> ProjectInstructions:
     """Return the instructions of each folder from the root down to the working one.
 
-    `CLAUDE.md` counts where there is no `AGENTS.md`, with the files that it imports. hides: whether a rule forbids
-    to read a file
+    `CLAUDE.md` counts where there is no `AGENTS.md`, with the files that it imports, and so on.
+
+    hides: whether a rule forbids to read a file
     """
     folders = [PurePosixPath()]
     if working != root and working.is_relative_to(root):
@@ -78,17 +98,24 @@ class _Reader:
 
     def add_folder(self, folder: PurePosixPath) -> None:
         for names in _FIRST:
-            found = [self._add_file(folder / name, imports="AGENTS.md" not in names) for name in names]
+            found = [
+                self._add_file(folder / name, imports=PurePosixPath(name).name in _IMPORTING)
+                for name in names
+            ]
             if any(found):
                 break
-        for name in self._list_rules(folder):
-            self._add_file(folder / name, is_rule=True)
+        for place, ending, field_name in _RULES:
+            for name in self._list_rules(folder, place, ending):
+                self._add_file(folder / name, scope=field_name)
         self._add_file(folder / _LOCAL)
 
     def _add_file(
-        self, path: PurePosixPath, depth: int = 1, *, imports: bool = True, is_rule: bool = False
+        self, path: PurePosixPath, depth: int = 1, *, imports: bool = True, scope: str = ""
     ) -> bool:
-        """Read a file, and those that it imports. Returns whether there is one."""
+        """Read a file, and those that it imports. Returns whether there is one.
+
+        scope: field of the front matter that says which files a rule is for, "" for a file that is no rule
+        """
         name = str(path)
         if name in self.found.files:
             return True
@@ -108,7 +135,7 @@ class _Reader:
         if not content:
             return True
         text = content.decode("utf-8", "replace")
-        self.found.files[name] = _describe_scope(text) if is_rule else text
+        self.found.files[name] = _describe_scope(text, scope) if scope else text
         for each in _list_imports(text)[:MOST_FILES] if imports else ():
             self._import_file(path, each, depth)
         return True
@@ -132,15 +159,15 @@ class _Reader:
             elif not self._add_file(inside, depth + 1):
                 self.found.left.append(f"{source} imports {given}: it cannot be read")
 
-    def _list_rules(self, folder: PurePosixPath) -> Iterator[PurePosixPath]:
+    def _list_rules(self, folder: PurePosixPath, rules: str, ending: str) -> Iterator[PurePosixPath]:
         """Yield the files with rules of a folder, in the order of their names."""
         top = self._root / folder
         names = []
-        for place, below, files in os.walk(top / _RULES):
+        for place, below, files in os.walk(top / rules):
             below.sort()
-            names += [Path(place, each).relative_to(top) for each in sorted(files) if each.endswith(".md")]
+            names += [Path(place, each).relative_to(top) for each in sorted(files) if each.endswith(ending)]
             if len(names) > MOST_FILES:
-                self.found.left.append(f"{folder / _RULES}: only {MOST_FILES} files of it are read")
+                self.found.left.append(f"{folder / rules}: only {MOST_FILES} files of it are read")
                 break
         yield from (PurePosixPath(each) for each in names[:MOST_FILES])
 
@@ -160,15 +187,24 @@ def _find_inside(root: Path, source: PurePosixPath, given: str) -> PurePosixPath
     return PurePosixPath(place.relative_to(root)) if place.is_relative_to(root) else None
 
 
-def _describe_scope(text: str) -> str:
-    """Return a file with rules without its front matter; `paths` in it becomes a line that says what they are for."""
+def _describe_scope(text: str, field_name: str) -> str:
+    """Return a file with rules without its front matter; a line says what they are for.
+
+    A rule of Cursor that is neither for all files nor for some is for what its description says.
+    """
     from agent.extension.front_matter import BadFrontMatter, read_list_field, split_front_matter
 
     try:
         found = split_front_matter(text)
-        paths = read_list_field(found[0], "paths") if found is not None else ()
+        paths = read_list_field(found[0], field_name) if found is not None else ()
     except BadFrontMatter:
         return text
     if found is None:
         return text
-    return f"For these files only: {', '.join(paths)}\n\n{found[1].strip()}" if paths else found[1].strip()
+    fields, body = found[0], found[1].strip()
+    paths = tuple(each.strip() for each in paths if each.strip() not in ("", "**", "**/*"))
+    if paths and fields.get("alwaysApply") is not True:
+        return f"For these files only: {', '.join(paths)}\n\n{body}"
+    if fields.get("alwaysApply") is False and (about := fields.get("description")):
+        return f"Where this is at hand: {about}\n\n{body}"
+    return body

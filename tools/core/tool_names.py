@@ -38,26 +38,44 @@ EDITORS = ("edit", "edit_symbol", "edit_lines", "apply_patch", "edit_several")
 """The edit tools: which of them a session has depends on its model."""
 
 _PATH = {"file_path": "path", "absolute_path": "path", "filePath": "path"}
-_EDIT = {**_PATH, "old_string": "old", "new_string": "new", "replace_all": "all"}
+_EDIT = {
+    **_PATH,
+    "old_string": "old",
+    "old_str": "old",
+    "before": "old",
+    "new_string": "new",
+    "new_str": "new",
+    "after": "new",
+    "replace_all": "all",
+}
 
 FOREIGN_TOOLS: tuple[ForeignTool, ...] = (
     ForeignTool(
-        names=("Read", "read_file", "read_many_files", "view", "fs_read"),
+        names=("Read", "read_file", "read_many_files", "view", "fs_read", "ReadFile"),
         ours=("read",),
         inputs={**_PATH, "offset": "start"},
         scope="read",
     ),
     ForeignTool(
-        names=("Write", "write_file", "create_file", "fs_write"), ours=("write",), inputs=_PATH, scope="edit"
+        names=("Write", "write_file", "create_file", "fs_write", "WriteFile", "create", "developer__write"),
+        ours=("write",),
+        inputs={**_PATH, "file_text": "content"},
+        scope="edit",
     ),
     ForeignTool(
-        names=("Edit", "MultiEdit", "replace", "str_replace_editor"), ours=EDITORS, inputs=_EDIT, scope="edit"
+        names=(
+            *("Edit", "MultiEdit", "replace", "str_replace_editor", "EditFile", "edit_file"),
+            *("StrReplace", "StrReplaceFile", "developer__edit"),
+        ),
+        ours=EDITORS,
+        inputs=_EDIT,
+        scope="edit",
     ),
     ForeignTool(names=("NotebookRead", "NotebookEdit"), ours=()),
     ForeignTool(
         names=(
             *("Bash", "run_shell_command", "execute_command", "local_shell", "exec_command"),
-            *("run_terminal_cmd", "execute_bash", "PowerShell"),
+            *("run_terminal_cmd", "execute_bash", "PowerShell", "shell_command", "developer__shell"),
         ),
         ours=("shell", "process"),
         inputs={"cmd": "command"},
@@ -68,22 +86,25 @@ FOREIGN_TOOLS: tuple[ForeignTool, ...] = (
         ours=("process",),
     ),
     ForeignTool(
-        names=("Grep", "search_file_content", "grep_search", "ripgrep"),
+        names=("Grep", "search_file_content", "grep_search", "ripgrep", "SearchFiles", "rg"),
         ours=("search",),
         inputs={"query": "pattern", "include": "glob"},
         scope="read",
     ),
     ForeignTool(
-        names=("Glob", "find_files"), ours=("search", "list"), inputs={"pattern": "glob"}, scope="read"
+        names=("Glob", "find_files", "FindFiles"),
+        ours=("search", "list"),
+        inputs={"pattern": "glob"},
+        scope="read",
     ),
     ForeignTool(
-        names=("LS", "list_directory", "list_dir"),
+        names=("LS", "list_directory", "list_dir", "ListFiles", "developer__tree"),
         ours=("list",),
         inputs={"dir_path": "path", "target_directory": "path"},
         scope="read",
     ),
-    ForeignTool(names=("WebFetch", "web_fetch"), ours=("web_fetch",)),
-    ForeignTool(names=("WebSearch", "google_web_search", "web_search"), ours=("web_search",)),
+    ForeignTool(names=("WebFetch", "web_fetch", "FetchURL", "read_web_page", "fetch"), ours=("web_fetch",)),
+    ForeignTool(names=("WebSearch", "google_web_search", "web_search", "SearchWeb"), ours=("web_search",)),
     ForeignTool(
         names=("Agent", "Task"),
         ours=("delegate",),
@@ -98,11 +119,14 @@ FOREIGN_TOOLS: tuple[ForeignTool, ...] = (
     ForeignTool(
         names=(
             *("TodoWrite", "TodoRead", "TaskCreate", "TaskUpdate", "TaskGet", "TaskList"),
-            *("update_plan", "write_todos"),
+            *("update_plan", "write_todos", "SetTodoList", "update_todo"),
         ),
         ours=("plan",),
     ),
-    ForeignTool(names=("AskUserQuestion", "ask_followup_question", "request_user_input"), ours=("ask_user",)),
+    ForeignTool(
+        names=("AskUserQuestion", "ask_followup_question", "request_user_input", "ask_user_question"),
+        ours=("ask_user",),
+    ),
     ForeignTool(
         names=("Skill", "activate_skill"),
         ours=("skill",),

@@ -52,6 +52,12 @@ class HookAnswer:
 
 def parse_answer(hook: HookDefinition, code: int, out: str, err: str) -> HookAnswer:
     """Return the answer of a hook that ended with this exit code. One of a project cannot allow."""
+    if hook.dialect and code not in (0, BLOCKED):
+        from agent.extension.hooks.hook_dialect import ends_turn
+
+        if ends_turn(hook.dialect, code):
+            reason = clip_text(err.strip()) or "a hook ended the turn"
+            return HookAnswer(verdict="deny", reason=reason, stop=reason)
     if code == BLOCKED:
         return HookAnswer(verdict="deny", reason=clip_text(err.strip()) or "a hook forbids it")
     if code != 0:
@@ -118,6 +124,10 @@ def build_refusal(hook: HookDefinition) -> HookAnswer:
 
 def read_output(hook: HookDefinition, found: Mapping[str, Any]) -> HookAnswer:
     """Return the answer that a hook's JSON means."""
+    if hook.dialect:
+        from agent.extension.hooks.hook_dialect import translate_answer
+
+        found = translate_answer(hook.dialect, found)
     given = found.get("hookSpecificOutput")
     specific: Mapping[str, Any] = given if isinstance(given, dict) else {}
     decided = specific.get("decision")

@@ -68,6 +68,7 @@ class HookDefinition:
     header_variables: names of the environment that headers may use, None if theirs are literal
     source: path of its file; is_project: whether it comes with the project, or from a plugin
     plugin: name of the plugin that it belongs to, "" for none
+    dialect: agent and event that it was written for, "" for Claude Code's; subject: matcher of that event's own text
     refusal: why it cannot run as it is written, "" if it can
     """
 
@@ -90,6 +91,8 @@ class HookDefinition:
     continues_on_block: bool = field(default=False, repr=False)
     server: str = field(default="", repr=False)
     tool_input: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    dialect: str = field(default="", repr=False)
+    subject: str = field(default="", repr=False)
 
     @property
     def identity(self) -> str:
@@ -103,6 +106,8 @@ class HookDefinition:
         )
         if self.kind == "mcp_tool":
             added += (self.server, sorted(self.tool_input.items()))
+        if self.dialect:
+            added += (self.dialect, self.subject)
         return repr(self) + (repr(added) if any(each or each == () for each in added) else "")
 
     @property
@@ -124,6 +129,10 @@ class HookDefinition:
 
     def matches(self, names: Sequence[str], arguments: Mapping[str, object]) -> bool:
         """Return whether it is for one of these names, and its condition for these arguments of a tool."""
+        if self.dialect:
+            from agent.extension.hooks.hook_dialect import name_tools
+
+            names = name_tools(self.dialect, names)
         if not matches_name(self.matcher, names):
             return False
         if not self.condition:

@@ -29,7 +29,9 @@ from sandbox.parsed_data import parse_unambiguous_table
 _REMARKS = frozenset(("statusMessage", "description", "name", "id", "comment", "_comment", "$comment", "//"))
 """Fields that change nothing of what a hook does."""
 
-_EVERY = frozenset(("type", "timeout", "if", "once", "async", "asyncRewake", "onFailure"))
+_EVERY = frozenset(
+    ("type", "timeout", "if", "once", "async", "asyncRewake", "onFailure", "dialect", "subject")
+)
 _FIELDS: Mapping[str, frozenset[str]] = {
     "command": _EVERY | {"command", "args", "shell"},
     "http": _EVERY | {"url", "headers", "allowedEnvVars"},
@@ -38,7 +40,7 @@ _FIELDS: Mapping[str, frozenset[str]] = {
     "mcp_tool": _EVERY | {"server", "tool", "input"},
 }
 """Fields of each kind of hook: https://code.claude.com/docs/en/hooks, 2026-11. `once` is for skills: a hook of a
-session runs each time. `model`: that of the settings is asked."""
+session runs each time. `model`: that of the settings is asked. `dialect`, `subject`: ours, see `hook_dialect`."""
 
 _SEVERAL = compile_lazily(r"\)\s*(?:\|+|&+|[,;]|or|and)?\s*\w+\(")
 """Between two tools of a condition: each hook has one."""
@@ -214,6 +216,7 @@ class _Parser:
         condition = entry.get("if") or ""
         if not isinstance(condition, str) or not _is_condition(condition):
             raise ValueError(f"its `if` {condition!r} is no tool with words in parentheses")
+        dialect, subject = _read_dialect(event, entry)
         failure = entry.get("onFailure")
         if failure not in _FAILURES:
             raise ValueError(f"its onFailure {failure!r} is none of block, continue, allow")
@@ -250,6 +253,8 @@ class _Parser:
             continues_on_block=entry.get("continueOnBlock") is True,
             server=server if kind == "mcp_tool" else "",
             tool_input=tool_input if kind == "mcp_tool" else {},
+            dialect=dialect,
+            subject=subject,
         )
 
 
@@ -287,6 +292,24 @@ def _read_kind(kind: object) -> HookKind:
             return kind
         case _:
             raise ValueError(f"its type {kind!r} is none of {', '.join(KINDS)}")
+
+
+def _read_dialect(event: str, entry: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the format that a hook was written for, and the pattern of its own text."""
+    dialect, subject = entry.get("dialect", ""), entry.get("subject", "")
+    if not isinstance(dialect, str) or not isinstance(subject, str) or (subject and not dialect):
+        raise ValueError("its `dialect` or `subject` is no text")
+    if not dialect:
+        return "", ""
+    from agent.extension.hooks.hook_dialect import find_dialect
+
+    if (meant := find_dialect(dialect)[1]["event"]) != event:
+        raise ValueError(f"its dialect {dialect!r} is one of {meant}")
+    try:
+        re.compile(subject)
+    except re.error as error:
+        raise ValueError(f"its `subject` {subject!r} is no regular expression: {error}") from None
+    return dialect, subject
 
 
 def _is_condition(text: str) -> bool:

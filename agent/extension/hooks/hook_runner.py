@@ -63,6 +63,12 @@ async def run_hook(
     """
     if hook.refusal:
         return build_refusal(hook)
+    if hook.dialect:
+        from agent.extension.hooks.hook_dialect import fits_subject, translate_input
+
+        if not fits_subject(hook.dialect, hook.subject, given):
+            return HookAnswer()
+        given = translate_input(hook.dialect, given)
     try:
         async with asyncio.timeout(hook.timeout + 5):
             if hook.kind == "command":
@@ -105,6 +111,10 @@ async def _run_command(
             return build_failure(hook, f"the plugin {hook.plugin!r} was removed")
         readable, writable = (plugin.folder,), (create_state_folder(plugin),)
         env = {**env, **build_variables(plugin)}
+    if hook.dialect:
+        from agent.extension.hooks.hook_dialect import build_environment
+
+        env = {**build_environment(hook.dialect, given), **env}
     if environment_file is not None:
         env[VARIABLE] = str(environment_file)
         writable += (environment_file.parent,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,9 @@ from agent.workspace_root import find_workspace_root
 from cli.commands.options import Folder
 from sandbox.sanitize import sanitize_text
 
+if TYPE_CHECKING:
+    from packages.setup.importing.import_plan import ImportPlan
+
 
 class Agent(StrEnum):
     """Agents whose files are understood."""
@@ -23,7 +26,22 @@ class Agent(StrEnum):
     codex = "codex"
     aider = "aider"
     gemini = "gemini"
+    cursor = "cursor"
+    copilot = "copilot"
+    opencode = "opencode"
+    goose = "goose"
+    crush = "crush"
+    qwen = "qwen"
+    kimi = "kimi"
+    vibe = "vibe"
+    amp = "amp"
     mcp = "mcp"
+
+
+_OWN_MODULES = frozenset((Agent.claude, Agent.codex, Agent.aider, Agent.gemini, Agent.mcp))
+"""Agents with a reader of their own; the others are read by a table."""
+
+_NAMES = ", ".join(each for each in Agent if each is not Agent.mcp)
 
 
 def add(app: typer.Typer) -> None:
@@ -34,7 +52,7 @@ def add(app: typer.Typer) -> None:
 def import_(
     agent: Annotated[
         Agent,
-        typer.Argument(metavar="AGENT", help="claude, codex, aider, gemini or mcp.", show_choices=False),
+        typer.Argument(metavar="AGENT", help=f"{_NAMES}, or mcp.", show_choices=False),
     ],
     folder: Folder = Path("."),
     yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
@@ -50,13 +68,11 @@ def import_(
 
 def import_from(agent: Agent, folder: Path, *, yes: bool, as_json: bool) -> int:
     """Show what can be taken over from an agent, and write it if the user says so. Returns the exit code."""
-    from importlib import import_module
-
     from packages.setup.importing.import_plan import describe_plan, write_plan
 
     root, _ = find_workspace_root(folder, need_git=False)
     home = Home.from_environment()
-    plan = getattr(import_module(f"packages.setup.importing.{agent}_import"), f"read_{agent}")(root)
+    plan = read_plan(agent, root)
     lines = list(describe_plan(plan, home))
     new = [each for each in lines if each.startswith(("setting ", "file "))]
     if as_json:
@@ -76,6 +92,19 @@ def import_from(agent: Agent, folder: Path, *, yes: bool, as_json: bool) -> int:
     write_plan(plan, home)
     print(sanitize_text(f"written to {home.config}"), file=sys.stderr)
     return int(Exit.DONE)
+
+
+def read_plan(agent: Agent, root: Path) -> ImportPlan:
+    """Return what can be taken over from an agent."""
+    from importlib import import_module
+
+    if agent not in _OWN_MODULES:
+        from packages.setup.importing.peers.peer_import import read_peer
+
+        return read_peer(agent, root)
+    module = import_module(f"packages.setup.importing.{agent}_import")
+    found: ImportPlan = getattr(module, f"read_{agent}")(root)
+    return found
 
 
 def _ask() -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from agent.model.model_settings import EFFORTS
 from packages.setup.importing.foreign_rules import add_rule
-from packages.setup.importing.hook_import import add_hooks
+from packages.setup.importing.hook_import import add_foreign_hooks
 from packages.setup.importing.import_plan import ImportPlan, get_table, read_json
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
@@ -87,7 +87,7 @@ def add_hook_files(plan: ImportPlan, folder: Path, settings: Mapping[str, Any]) 
     elif any(each.get("enabled", True) is not True for each in _list_tables(inline.get("state"))):
         plan.left.append(f"{path}: not taken: some of its hooks are switched off by `hooks.state`")
     else:
-        add_hooks(plan, read_json(path, plan), str(path))
+        add_foreign_hooks(plan, "codex", read_json(path, plan), str(path), folder)
 
 
 def _list_tables(table: object) -> list[Mapping[str, Any]]:

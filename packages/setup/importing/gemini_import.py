@@ -9,6 +9,7 @@ from typing import Any
 
 from packages.setup.importing.foreign_rules import add_rule
 from packages.setup.importing.gemini_parts import add_agents, add_policies, add_skills, name_extensions
+from packages.setup.importing.hook_import import add_foreign_hooks
 from packages.setup.importing.import_plan import ImportPlan, add_servers, get_names, get_table, read_json
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
@@ -27,7 +28,7 @@ _TAKEN = {
         "allowedTools",
         "theme",
     ),
-    *("allowMCPServers", "excludeMCPServers", "admin", "skills", "agents"),
+    *("allowMCPServers", "excludeMCPServers", "admin", "skills", "agents", "hooks", "hooksConfig"),
 }
 _KNOWN_BELOW = (
     ("general", {"vimMode", "defaultApprovalMode"}),
@@ -36,6 +37,7 @@ _KNOWN_BELOW = (
     ("admin", {"mcp", "skills"}),
     ("skills", {"enabled", "disabled"}),
     ("agents", {"overrides"}),
+    ("hooksConfig", {"enabled", "disabled"}),
 )
 """Tables of which some fields are taken."""
 
@@ -76,14 +78,46 @@ def read_gemini(root: Path) -> ImportPlan:
     for name, known in _KNOWN_BELOW:
         plan.leave_unknown(get_table(settings, name), known, f"{source} {name}")
     plan.leave_unknown(get_table(settings, "ui"), set(), f"{source} ui")
-    _add_commands(plan, folder / "commands")
+    add_commands(plan, folder / "commands")
     add_policies(plan, folder / "policies")
+    _add_hooks(plan, settings, source, folder)
     add_skills(plan, folder / "skills", settings)
     add_agents(plan, folder / "agents", settings)
     name_extensions(plan, folder / "extensions")
     if (folder / "GEMINI.md").is_file():
         plan.left.append(f"{folder / 'GEMINI.md'}: put what holds for a project into its AGENTS.md")
     return plan
+
+
+def _add_hooks(plan: ImportPlan, settings: dict[str, Any], source: str, folder: Path) -> None:
+    """Take hooks, but those that are switched off by their name or command."""
+    config = get_table(settings, "hooksConfig")
+    if not settings.get("hooks"):
+        return
+    if config.get("enabled", True) is not True:
+        plan.left.append(f"{source}: hooks: they are switched off by `hooksConfig.enabled`")
+        return
+    off = set(get_names(config, "disabled"))
+    kept: dict[str, list[Any]] = {}
+    for event, groups in get_table(settings, "hooks").items():
+        for group in groups if isinstance(groups, list) else [groups]:
+            hooks = group.get("hooks") if isinstance(group, dict) else None
+            entries = hooks if isinstance(hooks, list) else []
+            names = [_list_names(each) & off for each in entries]
+            plan.left += [
+                f"{source}: the hook {min(found)!r} of {event}: it is switched off by `hooksConfig.disabled`"
+                for found in names
+                if found
+            ]
+            left = [each for each, found in zip(entries, names, strict=True) if not found]
+            if left or not entries:
+                kept.setdefault(event, []).append({**group, "hooks": left} if entries else group)
+    add_foreign_hooks(plan, "gemini", {"hooks": kept}, source, folder)
+
+
+def _list_names(hook: object) -> set[str]:
+    given = hook if isinstance(hook, dict) else {}
+    return {str(given[key]) for key in ("name", "command") if key in given}
 
 
 def _mark_variables(entry: Any) -> Any:
@@ -132,7 +166,7 @@ def _explain_off_servers(
     return explain
 
 
-def _add_commands(plan: ImportPlan, folder: Path) -> None:
+def add_commands(plan: ImportPlan, folder: Path) -> None:
     """Take commands, which are TOML there, as Markdown."""
     for path in sorted(folder.rglob("*.toml")) if folder.is_dir() else ():
         try:
@@ -151,8 +185,12 @@ def convert_command(prompt: str, description: str) -> str:
     """Return a command of Gemini as Markdown: `{{args}}`, `!{command}` and `@{path}` have other spellings here."""
     text = re.sub(r"!\{([^{}]*(?:\{\{args\}\}[^{}]*)?)\}", r"!`\1`", prompt)
     text = re.sub(r"@\{([^{}]+)\}", r"@\1", text)
-    text = text.replace("{{args}}", "$ARGUMENTS").strip()
+    return write_command(text.replace("{{args}}", "$ARGUMENTS"), description)
+
+
+def write_command(text: str, description: str) -> str:
+    """Return a command as Markdown."""
     import json
 
     head = f"---\ndescription: {json.dumps(description, ensure_ascii=False)}\n---\n\n" if description else ""
-    return f"{head}{text}\n"
+    return f"{head}{text.strip()}\n"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from agent.context.project_instructions import MAX_INSTRUCTIONS, read_project_instructions
 from agent.context.system_prompt import build_system_prompt
 
@@ -85,6 +87,39 @@ def test_the_memory_of_claude_code_is_read(tmp_path: Path) -> None:
     assert found.files[".claude/rules/web/z.md"] == "For these files only: src/**/*.ts, *.tsx\n\n# Z"
     assert found.left == []
     assert "Style." in prompt(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("GEMINI.md", "QWEN.md", "CRUSH.md", ".goosehints", ".github/copilot-instructions.md"),
+        ".cursorrules",
+    ],
+)
+def test_instructions_for_other_agents_count_where_there_are_no_others(tmp_path: Path, name: str) -> None:
+    write(tmp_path, {name: "Tabs."})
+    assert read_project_instructions(tmp_path, tmp_path).files == {name: "Tabs."}
+    write(tmp_path, {"AGENTS.md": "Spaces."})
+    assert read_project_instructions(tmp_path, tmp_path).files == {"AGENTS.md": "Spaces."}
+
+
+def test_rules_of_cursor_and_copilot_say_what_they_are_for(tmp_path: Path) -> None:
+    files = {
+        ".cursor/rules/a.mdc": "---\ndescription:\nglobs: *.ts,src/**/*.tsx\nalwaysApply: false\n---\nA",
+        ".cursor/rules/b.mdc": "---\ndescription: Databases\nglobs:\nalwaysApply: false\n---\nB",
+        ".cursor/rules/c.mdc": "---\nglobs: *.ts\nalwaysApply: true\n---\nC",
+        ".github/instructions/d.instructions.md": '---\napplyTo: "**/*.py,*.pyi"\n---\nD',
+        ".github/instructions/e.instructions.md": '---\napplyTo: "**"\n---\nE',
+        ".github/instructions/README.md": "no rule",
+    }
+    write(tmp_path, files)
+    assert list(read_project_instructions(tmp_path, tmp_path).files.values()) == [
+        "For these files only: *.ts, src/**/*.tsx\n\nA",
+        "Where this is at hand: Databases\n\nB",
+        "C",
+        "For these files only: **/*.py, *.pyi\n\nD",
+        "E",
+    ]
 
 
 def test_words_that_import_nothing(tmp_path: Path) -> None:
