@@ -111,9 +111,12 @@ def attach_person(runtime: Runtime, person: Person, *, stays_open: bool = True) 
     stays_open: the session outlives its turns, so that agents may work on
     """
     if runtime.mcp is not None:
-        from agent.team.person import UserQuestion
+        from agent.team.person import FormPerson, UserQuestion
 
-        runtime.mcp.let_ask(lambda text, options: person.answer(UserQuestion(text, list(options))))
+        runtime.mcp.let_ask(
+            lambda text, options: person.answer(UserQuestion(text, list(options))),
+            person.fill_form if isinstance(person, FormPerson) else None,
+        )
     if (attached := find_session_team(runtime)) is not None:
         attached.person, attached.stays_open = person, stays_open
         runtime.toolbox.add(offered=[_defer_ask_user_tool(attached)])

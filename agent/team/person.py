@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import field
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from sandbox.lazy_dataclass import dataclass
 
@@ -46,6 +47,15 @@ class Person(Protocol):
 
     async def answer(self, question: UserQuestion) -> str:
         """Return the person's answer; "" if they gave none."""
+        ...
+
+
+@runtime_checkable
+class FormPerson(Person, Protocol):
+    """A person to whom a whole form can be shown."""
+
+    async def fill_form(self, message: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the content of a form with this text and JSON schema; None if the person declined."""
         ...
 
 

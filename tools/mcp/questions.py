@@ -1,19 +1,34 @@
-"""Questions of a server to the person: a form is asked field by field, an address is shown and never opened by us."""
+"""Questions of a server to the person: a form as a whole, or field by field; an address is shown and never opened."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from sandbox.lazy_dataclass import dataclass
+from tools.mcp.forms import (
+    check_content,
+    check_value,
+    describe_field,
+    list_choices,
+    read_schema,
+    read_words,
+)
 from tools.mcp.server_settings import check_url
 
 Ask = Callable[[str, Sequence[str]], Awaitable[str]]
 """Asks the person a question with options; returns "" if they gave no answer."""
 
+Fill = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]]
+"""Shows the person a form, a text and a schema of `read_schema`; returns its content, None if they declined."""
+
 MOST_FIELDS = 8
-"""Fields of a form: more are no question in between."""
+"""Fields that are asked for one after the other."""
 
 MOST_OPTIONS = 8
+MOST_TRIES = 3
+"""Times that a form, or a field of it, is asked for until its values fit."""
+
 LONGEST_QUESTION = 1_000
 LONGEST_ANSWER = 8_000
 
@@ -22,23 +37,62 @@ _OPENED = "I have opened it"
 _DECLINE = "no: the server is told that you declined"
 
 
-async def ask_form(ask: Ask, server: str, message: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Ask for the fields of a form; return its content, None if the person declined or a field cannot be asked for."""
-    properties, required = schema.get("properties"), schema.get("required")
-    fields = properties if isinstance(properties, Mapping) else {}
-    needed = required if isinstance(required, list) else []
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Whom servers may ask. ask: one question; fill: a whole form, None where none can be shown"""
+
+    ask: Ask
+    fill: Fill | None = None
+
+
+async def ask_form(
+    asker: Asker, server: str, message: str, schema: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Ask for the fields of a form; return its content, None if the person declined or it cannot be asked for."""
+    form = read_schema(schema)
     head = f"The MCP server {server} asks: {message[:LONGEST_QUESTION]}"
-    if len(fields) > MOST_FIELDS or not all(isinstance(each, Mapping) for each in fields.values()):
+    if form is None:
         return None
-    if not fields:
-        return {} if (await ask(head, (_YES, _DECLINE))).strip().lower() == _YES else None
-    content: dict[str, Any] = {}
-    for name, field in fields.items():
-        answer = (await ask(f"{head}\n{_describe_field(name, field)}", _list_options(field))).strip()
-        value = _read_value(field, answer[:LONGEST_ANSWER])
-        if value is not None:
-            content[name] = value
-        elif answer or name in needed:  # what is no value of this field, or no answer to one that is needed
+    if not form["properties"]:
+        return {} if (await asker.ask(head, (_YES, _DECLINE))).strip().lower() == _YES else None
+    if asker.fill is not None:
+        return await _fill_form(asker.fill, head, form)
+    if len(form["properties"]) > MOST_FIELDS:
+        return None
+    return await _ask_fields(asker.ask, head, form)
+
+
+async def _fill_form(fill: Fill, head: str, form: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Show a form until its values fit, with what is wrong with those before."""
+    text = head
+    for _ in range(MOST_TRIES):
+        filled = await fill(text, form)
+        if filled is None:
+            return None
+        content, problems = check_content(form, filled)
+        if not problems:
+            return content
+        text = "\n".join([head, *problems])
+    return None
+
+
+async def _ask_fields(ask: Ask, head: str, form: Mapping[str, Any]) -> dict[str, Any] | None:
+    fields, content = form["properties"], {}
+    for number, (name, field) in enumerate(fields.items(), 1):
+        place = f"{number} of {len(fields)} " if len(fields) > 1 else ""
+        question = f"{head}\n{place}{describe_field(name, field)}"[: 2 * LONGEST_QUESTION]
+        problem = ""
+        for _ in range(MOST_TRIES):
+            answer = (await ask(f"{question}{problem}", _list_options(field))).strip()[:LONGEST_ANSWER]
+            value = read_words(field, answer) if answer else field.get("default")
+            if value is None:
+                break
+            wrong = check_value(field, value)
+            if not wrong:
+                content[name] = value
+                break
+            problem = f"\n{answer[:100]}: {wrong}"
+        if name not in content and (answer or name in form.get("required", ())):
             return None
     return content
 
@@ -53,49 +107,7 @@ async def ask_to_open(ask: Ask, server: str, message: str, url: str) -> bool:
     return (await ask(text, (_OPENED, _DECLINE))).strip() == _OPENED
 
 
-def _describe_field(name: str, field: Mapping[str, Any]) -> str:
-    title = str(field.get("title") or name)
-    about = str(field.get("description") or "")
-    return f"{title}: {about}"[:LONGEST_QUESTION] if about else title[:LONGEST_QUESTION]
-
-
 def _list_options(field: Mapping[str, Any]) -> tuple[str, ...]:
     if field.get("type") == "boolean":
         return (_YES, _NO)
-    return tuple(_list_choices(field)[:MOST_OPTIONS])
-
-
-def _list_choices(field: Mapping[str, Any]) -> list[str]:
-    """Return the values of a field that is a choice: `enum`, or `const` in `oneOf` and `anyOf`, also of its items."""
-    if field.get("type") == "array":
-        items = field.get("items")
-        return _list_choices(items) if isinstance(items, Mapping) else []
-    given = field.get("enum")
-    if isinstance(given, list):
-        return [each for each in given if isinstance(each, str)]
-    titled = field.get("oneOf") or field.get("anyOf")
-    entries = titled if isinstance(titled, list) else []
-    return [
-        each["const"] for each in entries if isinstance(each, Mapping) and isinstance(each.get("const"), str)
-    ]
-
-
-def _read_value(field: Mapping[str, Any], answer: str) -> Any:
-    """Return an answer as a value of the field, its default for none; None for what is no value."""
-    if not answer:
-        return field.get("default")
-    choices = _list_choices(field)
-    match field.get("type"):
-        case "boolean":
-            return {_YES: True, "true": True, _NO: False, "false": False}.get(answer.lower())
-        case "integer" | "number" as kind:
-            try:
-                return int(answer) if kind == "integer" else float(answer)
-            except ValueError:
-                return None
-        case "array":
-            chosen = [each.strip() for each in answer.split(",")]
-            return chosen if all(each in choices for each in chosen) else None
-        case _:
-            labels = {each.partition(": ")[0].strip(): each for each in choices}
-            return labels.get(answer, answer if answer in choices or not choices else None)
+    return tuple(title for _, title in list_choices(field)[:MOST_OPTIONS])

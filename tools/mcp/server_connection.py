@@ -14,7 +14,7 @@ from sandbox.policy.decision import Mode
 from sandbox.process.command_line import CommandLine
 from tools.core.surroundings import Surroundings
 from tools.mcp.descriptions import PromptDescription, ResourceDescription, ServerIdentity, ToolDescription
-from tools.mcp.questions import Ask
+from tools.mcp.questions import Asker
 from tools.mcp.sandbox_causes import explain_cause, names_read_only
 from tools.mcp.server_place import HttpPlace, ServerPlace
 from tools.mcp.server_rights import describe_rights
@@ -62,7 +62,7 @@ class McpServer:
         self.resources: Sequence[ResourceDescription] = ()
         self.prompts: Sequence[PromptDescription] = ()
         self.why = ""
-        self.ask: Ask | None = None
+        self.ask: Asker | None = None
         self._at = at
         self._place = place
         self._start_seconds = start_seconds

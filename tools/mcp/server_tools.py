@@ -18,7 +18,7 @@ from tools.core.text import clip
 from tools.core.untrusted_output import enclose_in_tag
 from tools.core.workspace import Workspace
 from tools.mcp.descriptions import ToolDescription
-from tools.mcp.questions import Ask
+from tools.mcp.questions import Ask, Asker, Fill
 from tools.mcp.server_connection import McpServer
 from tools.mcp.server_place import ServerPlace, find_place
 from tools.mcp.server_rights import fill_in_kept_folder, grant_rights
@@ -64,10 +64,11 @@ class McpServers:
             )
         self._joined = False
 
-    def let_ask(self, ask: Ask) -> None:
-        """Let the servers ask the person in front of the session."""
+    def let_ask(self, ask: Ask, fill: Fill | None = None) -> None:
+        """Let the servers ask the person in front of the session. fill: shows a whole form"""
+        asker = Asker(ask=ask, fill=fill)
         for each in self:
-            each.ask = ask
+            each.ask = asker
 
     def __iter__(self) -> Iterator[McpServer]:
         return iter(self._servers.values())

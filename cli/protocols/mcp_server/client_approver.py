@@ -89,6 +89,11 @@ class ClientPerson:
             return text.strip()
         return choice if isinstance(choice, str) else ""
 
+    async def fill_form(self, message: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """See `FormPerson.fill_form`."""
+        async with self._one:
+            return await self._call.ask(sanitize_text(redact(message)), schema)
+
 
 def format_approval(tool: str, target: str, change: str, reason: str) -> str:
     """Return the text of a question: the tool, its command or paths, the planned diff, and why it is asked."""

@@ -2,9 +2,9 @@
 
 HOW: "deaf" answers nothing; "old" speaks a version that nobody knows; "noise" writes other lines among its messages;
 "dies" ends at its first call; "tells" answers each call with its environment; "many" has 120 tools more;
-"asks" asks the person while its tools are listed; "hangs" lists no resources; "whole" has a resource and a prompt, too;
-"late" answers a sum by a task; "sees" answers a
-sum with a picture that is one; "wordy" has instructions and a long description, and a tool that only views may call
+"asks" asks the person while its tools are listed; "form" shows a form at its calls; "hangs" lists no resources;
+"whole" has a resource and a prompt, too; "late" answers a sum by a task; "sees" answers a sum with a picture that is
+one; "wordy" has instructions and a long description, and a tool that only views may call
 """
 
 from __future__ import annotations
@@ -84,6 +84,15 @@ def called(name: str, arguments: dict) -> dict:
         sys.exit(3)
     if HOW == "tells":
         return {"content": [{"type": "text", "text": json.dumps(dict(os.environ))}]}
+    if HOW == "form":
+        fields = {
+            "name": {"type": "string", "title": "Name", "default": "Ada"},
+            "age": {"type": "integer", "minimum": 1},
+            "size": {"type": "string", "oneOf": [{"const": "m", "title": "Medium"}]},
+        }
+        form = {"type": "object", "properties": fields, "required": ["age"]}
+        send(id="mine", method="elicitation/create", params={"message": "Who?", "requestedSchema": form})
+        return {"content": [{"type": "text", "text": json.dumps(receive()["result"])}]}
     if name == "add":
         if not isinstance(arguments["a"], int):
             return {"content": [{"type": "text", "text": "a is no number"}], "isError": True}

@@ -10,6 +10,7 @@ from mcp_types import ElicitRequestFormParams
 
 from tests.tools.workspaces import workspace
 from tools.mcp.client.server_requests import ServerRequests
+from tools.mcp.questions import Asker
 from tools.mcp.time_limit import TimeLimit
 
 FORM = ElicitRequestFormParams(
@@ -29,7 +30,7 @@ def test_a_question_ends_with_the_call_that_it_is_of(tmp_path: Path) -> None:
             finally:
                 open_questions.pop()
 
-        requests = ServerRequests(workspace(tmp_path, {}), "shop", lambda: ask)
+        requests = ServerRequests(workspace(tmp_path, {}), "shop", lambda: Asker(ask=ask))
         assert (await requests.ask_person(FORM)).action == "decline"  # nothing is at work
         async with TimeLimit(60) as first, TimeLimit(60) as second:
             requests.begin_request(first)

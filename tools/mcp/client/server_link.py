@@ -50,7 +50,7 @@ from tools.mcp.descriptions import (
     replace_surrogates,
     trim_text,
 )
-from tools.mcp.questions import Ask
+from tools.mcp.questions import Asker
 from tools.mcp.server_place import HttpPlace, ServerPlace
 from tools.mcp.time_limit import TimeLimit
 from tools.shell.server_pipes import ServerGone
@@ -94,7 +94,7 @@ class ServerLink:
         place: ServerPlace,
         *,
         changed: Callable[[], None],
-        ask: Callable[[], Ask | None],
+        ask: Callable[[], Asker | None],
     ) -> None:
         self._at = at
         self._name = name

@@ -11,7 +11,7 @@ from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult
 from pydantic import FileUrl
 
 from tools.core.surroundings import Surroundings
-from tools.mcp.questions import Ask, ask_form, ask_to_open
+from tools.mcp.questions import Asker, ask_form, ask_to_open
 from tools.mcp.time_limit import TimeLimit
 
 MOST_ADDRESSES = 4
@@ -25,7 +25,7 @@ MOST_QUESTIONS = 10
 class ServerRequests:
     """Answers to one server. ask: returns who can be asked, None for nobody"""
 
-    def __init__(self, at: Surroundings, name: str, ask: Callable[[], Ask | None]) -> None:
+    def __init__(self, at: Surroundings, name: str, ask: Callable[[], Asker | None]) -> None:
         self._limits: set[TimeLimit] = set()
         self._open: set[asyncio.Task[ElicitResult]] = set()
         self._asked = 0
@@ -80,14 +80,14 @@ class ServerRequests:
             asking.cancel()
         return ElicitResult(action="cancel") if asking.cancelled() else asking.result()
 
-    async def _put_question(self, ask: Ask, params: ElicitRequestParams) -> ElicitResult:
+    async def _put_question(self, ask: Asker, params: ElicitRequestParams) -> ElicitResult:
         for each in self._limits:
             each.pause()
         try:
             if isinstance(params, ElicitRequestFormParams):
                 content = await ask_form(ask, self._name, params.message, params.requested_schema)
                 return ElicitResult(action="decline" if content is None else "accept", content=content)
-            is_opened = await ask_to_open(ask, self._name, params.message, params.url)
+            is_opened = await ask_to_open(ask.ask, self._name, params.message, params.url)
             return ElicitResult(action="accept" if is_opened else "decline")
         finally:
             for each in self._limits:

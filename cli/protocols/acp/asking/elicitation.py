@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from acp import RequestError
@@ -24,7 +25,7 @@ _CHOICE, _TEXT = "choice", "answer"
 
 
 class ClientPerson:
-    """Asks one question after the other. Implements `Person`."""
+    """Asks one question after the other. Implements `FormPerson`."""
 
     def __init__(self, client: EditorClient, session_id: str) -> None:
         self._client = client
@@ -33,18 +34,30 @@ class ClientPerson:
 
     async def answer(self, question: UserQuestion) -> str:
         """See `Person.answer`."""
+        response = await self._request(question.question, build_form(question))
+        return read_form(response)
+
+    async def fill_form(self, message: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """See `FormPerson.fill_form`."""
+        response = await self._request(message, ElicitationSchema.model_validate(schema))
+        content = response.get("content")
+        if response.get("action") != "accept":
+            return None
+        return content if isinstance(content, dict) else {}
+
+    async def _request(self, message: str, schema: ElicitationSchema) -> dict[str, Any]:
+        """Return the client's response to a form, {} if it is gone or shows none."""
         request = CreateFormSessionElicitationRequest(
             session_id=self._session_id,
             mode="form",
-            message=sanitize_text(question.question.strip()),
-            requested_schema=build_form(question),
+            message=sanitize_text(message.strip()),
+            requested_schema=schema,
         )
         async with self._one:
             try:
-                response = await self._client.request("elicitation_create", request)
+                return await self._client.request("elicitation_create", request)
             except (*GONE, RequestError):
-                return ""
-        return read_form(response)
+                return {}
 
 
 def build_form(question: UserQuestion) -> ElicitationSchema:

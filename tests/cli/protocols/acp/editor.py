@@ -97,7 +97,7 @@ class Editor:
         self.buffers: dict[str, str] = {}
         self.written: list[str] = []
         self.choose: Callable[[dict[str, Any]], str] = lambda call: "allow-once"
-        self.fill: dict[str, Any] | None = None
+        self.fill: dict[str, Any] | list[dict[str, Any]] | None = None
         self.on_update: Callable[[str, dict[str, Any]], None] = lambda session, update: None
         self.on_read: Callable[[str], None] = lambda path: None
         self.check = MessageCheck()
@@ -209,7 +209,8 @@ class Editor:
         self.forms.append((message, form))
         if self.fill is None:
             return DeclineElicitationResponse(action="decline")
-        return AcceptElicitationResponse(action="accept", content=self.fill)
+        filled = self.fill.pop(0) if isinstance(self.fill, list) else self.fill
+        return AcceptElicitationResponse(action="accept", content=filled)
 
     def on_connect(self, connection: Any) -> None:
         pass

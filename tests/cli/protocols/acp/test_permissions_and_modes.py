@@ -266,6 +266,28 @@ def test_servers_of_the_client_are_started_and_asked_about(editor: Editor, shop:
     assert "MCP server plain is not used: example.org is another machine" in editor.read_text(session)
 
 
+def test_a_form_of_a_server_is_one_form_and_shown_again_where_it_does_not_fit(
+    editor: Editor, shop: Repo
+) -> None:
+    shop.write("server.py", MCP_SERVER.read_text("utf-8"))
+    shop.commit_all()
+    arguments = [str(shop.root / "server.py"), "form"]
+    server = McpServerStdio(name="shop", command=sys.executable, args=arguments, env=[])
+    turns = [{"calls": [call("mcp__shop__add", a=1, b=2)]}, {"text": "Done."}]
+    session = editor.open(shop.root, turns, servers=[server])
+    editor.fill = [{"age": 0}, {"age": 36, "size": "m"}]
+    editor.prompt(session, "ask")
+    [(message, form), (again, _)] = editor.forms
+    assert message == "The MCP server shop asks: Who?"
+    assert again == f"{message}\nage: it is not from 1 to …"
+    assert form["properties"]["name"] == {"type": "string", "title": "Name", "default": "Ada"}
+    assert form["properties"]["age"] == {"type": "integer", "minimum": 1}
+    assert form["properties"]["size"]["oneOf"] == [{"const": "m", "title": "Medium"}]
+    assert form["required"] == ["age"]
+    result = editor.find_call(session, "mcp__shop__add")["content"][0]["content"]["text"]
+    assert '{"action": "accept", "content": {"name": "Ada", "age": 36, "size": "m"}}' in result
+
+
 def test_agents_are_nested_tool_calls(editor: Editor, shop: Repo) -> None:
     child = script(
         shop.root.parent,
