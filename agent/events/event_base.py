@@ -47,7 +47,11 @@ class AskedAction:
 
 @dataclass(kw_only=True)
 class UsageRecord:
-    """Tokens, dollars (None: price unknown) and seconds."""
+    """Tokens, dollars (None: price unknown) and seconds.
+
+    written: tokens of `input` that the provider wrote to its cache; wait: seconds until the first part of a reply.
+    Both are None where they are not known.
+    """
 
     __pydantic_config__ = KEEP_UNKNOWN
 
@@ -57,6 +61,8 @@ class UsageRecord:
     reasoning: int = 0
     cost: float | None = None
     seconds: float = 0.0
+    written: int | None = None
+    wait: float | None = None
 
     def add(self, more: UsageRecord) -> None:
         """Add the usage of another call. An unknown cost is left out."""
@@ -65,6 +71,8 @@ class UsageRecord:
         self.output += more.output
         self.reasoning += more.reasoning
         self.seconds += more.seconds
+        if more.written is not None:
+            self.written = (self.written or 0) + more.written
         if more.cost is not None:
             self.cost = (self.cost or 0.0) + more.cost
 

@@ -166,8 +166,8 @@ async def collect_reply(model: Model, request: Request) -> Reply:
     return reply
 
 
-def convert_usage(usage: Usage, seconds: float) -> UsageRecord:
-    """Convert a call's usage to its form in the log."""
+def convert_usage(usage: Usage, seconds: float, wait: float | None = None) -> UsageRecord:
+    """Convert a call's usage to its form in the log. wait: seconds until the first part of the reply, if known"""
     return UsageRecord(
         input=usage.input,
         cached=usage.cached,
@@ -175,4 +175,6 @@ def convert_usage(usage: Usage, seconds: float) -> UsageRecord:
         reasoning=usage.reasoning,
         cost=usage.cost,
         seconds=round(seconds, 3),
+        written=usage.written or None,
+        wait=None if wait is None else round(wait, 3),
     )

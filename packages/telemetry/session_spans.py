@@ -1,7 +1,8 @@
 """Events of a session as spans and metrics, by OpenTelemetry's semantic conventions for generative AI.
 
 A turn is a span `invoke_agent`; below it are `chat` for each model call, `execute_tool` for each tool call, and another
-`invoke_agent` for each child session with its own calls. https://opentelemetry.io/docs/specs/semconv/gen-ai/
+`invoke_agent` for each child session with its own calls.
+https://github.com/open-telemetry/semantic-conventions-genai 024a4f9 (docs/gen-ai/client-inference.md), 2026-11
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ TOKENS = (
     67_108_864,
 )
 SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
-"""Bounds of the buckets of the two metrics, as the conventions give them."""
+"""Bounds of the buckets of tokens and times, as the conventions give them."""
 
 
 @dataclass(slots=True)
@@ -75,6 +76,12 @@ class SessionSpans:
             "gen_ai.client.operation.duration",
             unit="s",
             description="GenAI operation duration.",
+            explicit_bucket_boundaries_advisory=SECONDS,
+        )
+        self._waits = meter.create_histogram(
+            "gen_ai.client.operation.time_to_first_chunk",
+            unit="s",
+            description="Time to receive the first chunk.",
             explicit_bucket_boundaries_advisory=SECONDS,
         )
 
@@ -149,7 +156,7 @@ class SessionSpans:
                 "gen_ai.response.finish_reasons": [str(fields.get("stop", "stop"))],
                 "gen_ai.usage.input_tokens": int(usage.get("input") or 0),
                 "gen_ai.usage.output_tokens": int(usage.get("output") or 0),
-                "gen_ai.usage.cache_read.input_tokens": int(usage.get("cached") or 0),
+                **_describe_parts(usage),
             },
             SpanKind.CLIENT,
         )
@@ -161,6 +168,8 @@ class SessionSpans:
         for kind in ("input", "output"):
             self._tokens.record(int(usage.get(kind) or 0), {**about, "gen_ai.token.type": kind})
         self._durations.record(seconds, about)
+        if (wait := usage.get("wait")) is not None:
+            self._waits.record(float(wait), about)
 
     def _begin_tool(self, branch: _Branch, fields: Fields) -> None:
         above = branch.calls.get(str(fields.get("within"))) or self._open_turn(branch, fields)
@@ -243,6 +252,21 @@ def _plain(value: object) -> Fields:
     return vars(value) if value is not None else {}
 
 
+def _describe_parts(usage: Fields) -> dict[str, Any]:
+    """Return the attributes of a call's parts that its provider counted; what it did not count is left out."""
+    counts = {name: int(usage[key]) for key, name in _PARTS.items() if usage.get(key)}
+    if (wait := usage.get("wait")) is None:
+        return counts
+    return {**counts, "gen_ai.request.stream": True, "gen_ai.response.time_to_first_chunk": float(wait)}
+
+
+_PARTS = {
+    "cached": "gen_ai.usage.cache_read.input_tokens",
+    "written": "gen_ai.usage.cache_write.input_tokens",
+    "reasoning": "gen_ai.usage.reasoning.output_tokens",
+}
+
+
 def _find_provider(model: str) -> str:
     """Return the provider of a model's name, as the conventions call it where they have a name for it."""
     prefix, _, rest = model.partition("/")
@@ -257,6 +281,12 @@ _PROVIDERS = {
     "azure": "azure.ai.openai",
     "mistral": "mistral_ai",
     "xai": "x_ai",
+    "moonshot": "moonshot_ai",
+    "vertex": "gcp.vertex_ai",
+    "google": "gcp.gemini",
+    "azure_ai": "azure.ai.inference",
+    "bedrock_converse": "aws.bedrock",
+    "cohere_chat": "cohere",
     "watsonx": "ibm.watsonx.ai",
 }
 

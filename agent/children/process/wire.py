@@ -157,8 +157,12 @@ def decode_usage(fields: object) -> UsageRecord:
     counts = {
         name: int(_check_number(fields.get(name, 0))) for name in ("input", "cached", "output", "reasoning")
     }
+    written = fields.get("written")
     return UsageRecord(
-        **counts, cost=decode_cost(fields.get("cost")), seconds=_check_number(fields.get("seconds", 0.0))
+        **counts,
+        cost=decode_cost(fields.get("cost")),
+        seconds=_check_number(fields.get("seconds", 0.0)),
+        written=None if written is None else int(_check_number(written)),
     )
 
 

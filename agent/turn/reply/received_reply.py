@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from agent.context.projection.message_slots import count_bytes
 from agent.model.protocol import Delta, ReasoningDelta, Reply, TextDelta
 from agent.model.text_pieces import TextPieces
@@ -15,6 +17,7 @@ class ReceivedReply:
     asked: text of the user, parts of which may be repeated on purpose
     loops: whether the reply has begun to repeat one passage; then `text` ends with its first occurrence
     is_junk: whether it has turned into junk; then `text` ends before that
+    began: time of the first part that came before the whole, by `time.monotonic`, None if none has
     """
 
     def __init__(self, asked: str) -> None:
@@ -22,12 +25,15 @@ class ReceivedReply:
         self.reply: Reply | None = None
         self.loops = False
         self.is_junk = False
+        self.began: float | None = None
         self._thought = 0
         self._junk = JunkDetector(asked)
         self._in_text = RepetitionDetector(asked)
         self._in_reasoning = RepetitionDetector(asked)
 
     def add_delta(self, delta: Delta) -> None:
+        if self.began is None and not isinstance(delta, Reply):
+            self.began = time.monotonic()
         if isinstance(delta, TextDelta):
             self.text.append(delta.text)
             if (kept := self._in_text.feed(delta.text)) is not None:

@@ -96,7 +96,7 @@ class ReplyStream:
             )
             from agent.turn.side_calls import convert_usage
 
-            usage = convert_usage(used, time.monotonic() - started)
+            usage = convert_usage(used, time.monotonic() - started, _count_wait(received, started))
             purse.release()
             purse.add_usage(usage)
             self.session.append(
@@ -116,7 +116,7 @@ class ReplyStream:
         )
         from agent.turn.side_calls import convert_usage
 
-        usage = convert_usage(counted, time.monotonic() - started)
+        usage = convert_usage(counted, time.monotonic() - started, _count_wait(received, started))
         purse.add_step(usage, reply.model or model.name)
         self._watch_prompt_tokens(model.name, reply.usage.input)
         self.session.append(_create_message_event(reply, reply.model or model.name, usage, record))
@@ -171,6 +171,11 @@ class ReplyStream:
 
     def _estimate_tokens(self, size: int) -> int:
         return self.compressor.projection.estimate_tokens(size)
+
+
+def _count_wait(received: ReceivedReply, started: float) -> float | None:
+    """Return the seconds until the first part of a reply, None for one that came as a whole."""
+    return None if received.began is None else received.began - started
 
 
 def _count_reply_bytes(reply: Reply) -> int:

@@ -11,9 +11,11 @@ import pytest
 
 from agent.budget.limits import MaxCost
 from agent.events import MessageEvent, SideCall
+from agent.model.protocol import Reply, TextDelta, Usage
 from agent.model.routing.roles import Role, Roles
 from agent.session.usage_report import UsageReport
-from agent.turn.side_calls import SideCalls, request_short_text
+from agent.turn.reply.received_reply import ReceivedReply
+from agent.turn.side_calls import SideCalls, convert_usage, request_short_text
 from sandbox.errors import UserError
 from tests.support.bench import Bench, bench
 from tests.support.formats import chat_at
@@ -108,3 +110,22 @@ def test_a_message_names_the_model_that_gave_it(tmp_path: Path) -> None:
     it.turn("go")
     [message] = [event for event in it.events if isinstance(event, MessageEvent)]
     assert message.model == it.runtime.model.name
+
+
+def test_usage_in_the_log_has_what_was_written_to_the_cache_and_the_wait() -> None:
+    usage = convert_usage(Usage(input=9, written=5), 1.0, 0.25)
+    assert (usage.written, usage.wait) == (5, 0.25)
+    usage.add(convert_usage(Usage(input=1, written=2), 1.0))
+    assert (usage.written, usage.wait) == (7, 0.25)
+    assert convert_usage(Usage(input=1), 1.0).written is None
+
+
+def test_a_reply_that_comes_in_parts_tells_when_the_first_came() -> None:
+    received = ReceivedReply("")
+    received.add_delta(Reply(text="whole"))
+    assert received.began is None
+    received.add_delta(TextDelta("a"))
+    first = received.began
+    received.add_delta(TextDelta("b"))
+    assert first is not None
+    assert received.began == first

@@ -34,8 +34,9 @@ from packages.telemetry.session_spans import SessionSpans
 NAMES = {
     *(value for name, value in vars(gen_ai_attributes).items() if name.startswith("GEN_AI_")),
     error_attributes.ERROR_TYPE,
+    "gen_ai.usage.cache_write.input_tokens",
 }
-"""The registry's names."""
+"""The registry's names, and one that has come since it moved to a repository of its own."""
 
 
 class Played:
@@ -68,7 +69,7 @@ class Played:
         return dict(self.spans[name].attributes or {})
 
 
-USAGE = UsageRecord(input=100, cached=40, output=7, seconds=0.5)
+USAGE = UsageRecord(input=100, cached=40, output=7, seconds=0.5, written=20, reasoning=3, wait=0.2)
 CHILD = MessageEvent(text="seen", model="openai/small", usage=UsageRecord(input=3, output=1))
 
 
@@ -112,6 +113,10 @@ def test_a_turn_is_a_tree_of_calls_and_children() -> None:
         "gen_ai.usage.input_tokens": 100,
         "gen_ai.usage.output_tokens": 7,
         "gen_ai.usage.cache_read.input_tokens": 40,
+        "gen_ai.usage.cache_write.input_tokens": 20,
+        "gen_ai.usage.reasoning.output_tokens": 3,
+        "gen_ai.request.stream": True,
+        "gen_ai.response.time_to_first_chunk": 0.2,
     }
     assert played.attributes(child)["gen_ai.conversation.id"] == "k1"
     assert played.attributes(turn)["patchwright.outcome"] == "done"
@@ -157,7 +162,10 @@ def test_tokens_and_seconds_are_counted_by_model() -> None:
     assert found.keys() == {
         gen_ai_metrics.GEN_AI_CLIENT_TOKEN_USAGE,
         gen_ai_metrics.GEN_AI_CLIENT_OPERATION_DURATION,
+        gen_ai_metrics.GEN_AI_CLIENT_OPERATION_TIME_TO_FIRST_CHUNK,
     }
+    [waited] = found[gen_ai_metrics.GEN_AI_CLIENT_OPERATION_TIME_TO_FIRST_CHUNK].data.data_points
+    assert (waited.sum, waited.count) == (0.2, 1)
     points: Any = found[gen_ai_metrics.GEN_AI_CLIENT_TOKEN_USAGE].data.data_points
     tokens = {
         (each.attributes["gen_ai.request.model"], each.attributes["gen_ai.token.type"]): each.sum
