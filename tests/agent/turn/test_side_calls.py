@@ -124,8 +124,8 @@ def test_a_reply_that_comes_in_parts_tells_when_the_first_came() -> None:
     received = ReceivedReply("")
     received.add_delta(Reply(text="whole"))
     assert received.began is None
-    received.add_delta(TextDelta("a"))
+    received.add_delta(TextDelta(text="a"))
     first = received.began
-    received.add_delta(TextDelta("b"))
+    received.add_delta(TextDelta(text="b"))
     assert first is not None
     assert received.began == first
