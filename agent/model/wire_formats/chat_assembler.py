@@ -193,7 +193,7 @@ class ChatAssembler(Assembler):
         if isinstance(refusal := delta.get("refusal"), str) and refusal:
             self._refused = True
             yield from self._emit_text(refusal, reasoning=False)
-        for call in delta.get("tool_calls") or ():
+        for call in delta.get("tool_calls") or _list_old_calls(delta):
             self._feed_call(call)
         self._record_stop(choice.get("finish_reason"))
         if choice.get("finish_reason") and not self.spoke and _is_filtered(choice):
@@ -273,6 +273,12 @@ class ChatAssembler(Assembler):
         if given and all(call.id != given for call in self._calls):
             return given
         return f"call_{os.urandom(6).hex()}"
+
+
+def _list_old_calls(delta: Mapping[str, Any]) -> Sequence[Json]:
+    """Return the one call of an answer in the form before `tool_calls`, which has no id."""
+    function = delta.get("function_call")
+    return [{"index": 0, "function": function}] if isinstance(function, Mapping) else []
 
 
 def _is_filtered(choice: Mapping[str, Any]) -> bool:

@@ -96,11 +96,12 @@ class _Reader:
         is_on = find_value(self._settings, given["needs"]) is True if "needs" in given else True
         if find_value(self._settings, "disableAllHooks") is True:
             is_on = False
-        sources = [(self._source, self._settings)] if "key" in given else []
+        sources: list[tuple[str, Table]] = []
         for pattern in given.get("files", ()):
             below = Path(pattern).expanduser()
             paths = sorted(Path(below.anchor or self._folder).glob(str(below.relative_to(below.anchor))))
             sources += [(str(path), read_table(path, self._plan)) for path in paths]
+        sources += [(self._source, self._settings)] if "key" in given else []
         for source, table in sources:
             if not table.get("hooks"):
                 continue

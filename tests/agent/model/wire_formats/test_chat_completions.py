@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from agent.model.http.http_model import HttpModel, ModelAddress
-from agent.model.protocol import ReasoningDelta, Reply, Request, TextDelta
+from agent.model.protocol import ReasoningDelta, Reply, Request, TextDelta, Usage
 from agent.model.providers.model_catalog import Listing, Price
+from agent.model.wire_formats.chat_assembler import ChatAssembler
 from agent.model.wire_formats.chat_completions import ChatDialect, ChatWire
 from sandbox.errors import Fault, UserError
 from tests.support.asking import READ, answered, ask, deltas, reply, user
@@ -34,6 +35,15 @@ def chat(
 
 def sent(server: Loopback, place: int = -1) -> Mapping[str, Any]:
     return server.requests[place].body
+
+
+def test_a_call_in_the_form_before_tool_calls_is_one() -> None:
+    assembler = ChatAssembler()
+    for delta in ({"name": "read", "arguments": ""}, {"arguments": '{"path": '}, {"arguments": '"a.py"}'}):
+        list(assembler.feed({"choices": [{"delta": {"function_call": delta}, "finish_reason": None}]}))
+    list(assembler.feed({"choices": [{"delta": {}, "finish_reason": "function_call"}]}))
+    [action] = assembler.build_reply(Usage()).actions
+    assert (action.tool, action.arguments) == ("read", {"path": "a.py"})
 
 
 def test_text_and_reasoning_stream_before_the_reply_that_holds_them_whole() -> None:
