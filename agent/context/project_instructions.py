@@ -97,7 +97,10 @@ class _Reader:
         self._room = MAX_INSTRUCTIONS
 
     def add_folder(self, folder: PurePosixPath) -> None:
+        there = self._list_names(folder)
         for names in _FIRST:
+            if there.isdisjoint(name.partition("/")[0].casefold() for name in names):
+                continue
             found = [
                 self._add_file(folder / name, imports=PurePosixPath(name).name in _IMPORTING)
                 for name in names
@@ -105,9 +108,22 @@ class _Reader:
             if any(found):
                 break
         for place, ending, field_name in _RULES:
+            if place.partition("/")[0] not in there:
+                continue
             for name in self._list_rules(folder, place, ending):
                 self._add_file(folder / name, scope=field_name)
-        self._add_file(folder / _LOCAL)
+        if _LOCAL.casefold() in there:
+            self._add_file(folder / _LOCAL)
+
+    def _list_names(self, folder: PurePosixPath) -> frozenset[str]:
+        """Return the names in a folder, in small letters: some file systems do not tell them apart.
+
+        One look at the folder is less than one at each file that it may have.
+        """
+        try:
+            return frozenset(map(str.casefold, os.listdir(self._root / folder)))
+        except OSError:  # gone, or closed to us
+            return frozenset()
 
     def _add_file(
         self, path: PurePosixPath, depth: int = 1, *, imports: bool = True, scope: str = ""

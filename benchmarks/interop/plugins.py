@@ -31,9 +31,9 @@ def describe_plugins(sources: Sequence[str], folder: Path) -> str:
         if place is None:
             lines.append(f"| {source} | could not be fetched | | | | |")
             continue
-        for plugin, given, name in find_plugins(place):
-            theirs = list_parts(plugin)
-            state = read_plugin_folder(given, name)
+        for plugin, given, entry in find_plugins(place):
+            theirs = list_parts(plugin, entry)
+            state = read_plugin_folder(given, str(entry.get("name", "")))
             left = "\n".join(state.get("left", ()))
             ours = {kind: set(state.get(kind, {})) for kind in _KINDS}
             same = sum(len(theirs[kind] & ours[kind]) for kind in _KINDS)
@@ -65,12 +65,14 @@ def _fetch(source: str, folder: Path) -> Path | None:
     return place if done.returncode == 0 else None
 
 
-def find_plugins(root: Path) -> list[tuple[Path, Path, str]]:
-    """Return the plugins below a folder: their folder, what is given to read them, and a name in a marketplace.
+def find_plugins(root: Path) -> list[tuple[Path, Path, Mapping[str, Any]]]:
+    """Return the plugins below a folder: their folder, what is given to read them, and their entry in a marketplace.
 
-    They have a manifest, or a marketplace names them; the name is "" for those with a manifest.
+    They have a manifest, or a marketplace names them; the entry is {} for those with a manifest.
     """
-    found = {path.parents[1]: (path.parents[1], "") for path in root.rglob(".claude-plugin/plugin.json")}
+    found: list[tuple[Path, Path, Mapping[str, Any]]] = []
+    found += [(path.parents[1], path.parents[1], {}) for path in root.rglob(".claude-plugin/plugin.json")]
+    own = {place for place, _, _ in found}
     for path in root.rglob(".claude-plugin/marketplace.json"):
         try:
             entries = json.loads(path.read_text("utf-8")).get("plugins", [])
@@ -81,16 +83,17 @@ def find_plugins(root: Path) -> list[tuple[Path, Path, str]]:
             place = (path.parents[1] / source).resolve() if isinstance(source, str) else None
             if place is not None and place.is_dir() and place.is_relative_to(root.resolve()):
                 inside = root / place.relative_to(root.resolve())
-                found.setdefault(inside, (path.parents[1], str(each.get("name"))))
-    return [(place, *found[place]) for place in sorted(found)]
+                found += [] if inside in own else [(inside, path.parents[1], each)]
+    return sorted(found, key=lambda each: (each[0], str(each[2].get("name"))))
 
 
-def list_parts(folder: Path) -> Mapping[str, set[str]]:
+def list_parts(folder: Path, entry: Mapping[str, Any] = {}) -> Mapping[str, set[str]]:
     """Return the names that Claude Code gives to a plugin's parts: files of its folders, by their paths or fields.
 
-    Skills are folders with SKILL.md; commands are Markdown below `commands`; agents have a name in their front matter.
+    Skills are folders with SKILL.md; commands are Markdown below `commands`; skills and agents have a name in their
+    front matter. entry: of a marketplace, whose lists count where there is no manifest
     """
-    manifest: Any = {}
+    manifest: Any = entry
     path = folder / ".claude-plugin/plugin.json"
     if path.is_file():
         try:
@@ -99,7 +102,8 @@ def list_parts(folder: Path) -> Mapping[str, set[str]]:
             manifest = {}
     parts: dict[str, set[str]] = {kind: set() for kind in _KINDS}
     for place in _list_places(folder, manifest, "skills"):
-        parts["skill"] |= {each.parent.name for each in place.glob("*/SKILL.md")}
+        files = [place / "SKILL.md"] if (place / "SKILL.md").is_file() else place.glob("*/SKILL.md")
+        parts["skill"] |= {_read_name(each, each.parent.name) for each in files}
     for place in _list_places(folder, manifest, "commands"):
         files = [place] if place.is_file() else place.rglob("*.md")
         top = place.parent if place.is_file() else place
@@ -108,7 +112,7 @@ def list_parts(folder: Path) -> Mapping[str, set[str]]:
         }
     for place in _list_places(folder, manifest, "agents"):
         files = [place] if place.is_file() else place.rglob("*.md")
-        parts["agent"] |= {_read_name(each) for each in files if each.suffix == ".md"}
+        parts["agent"] |= {_read_name(each, each.stem).lower() for each in files if each.suffix == ".md"}
     return {
         "skill": parts["skill"],
         "command": {each.rpartition(":")[2] for each in parts["command"]},
@@ -118,14 +122,15 @@ def list_parts(folder: Path) -> Mapping[str, set[str]]:
 
 def _list_places(folder: Path, manifest: Mapping[str, Any], kind: str) -> list[Path]:
     given = manifest.get(kind)
-    names = [kind, *(given if isinstance(given, list) else [given] if isinstance(given, str) else [])]
+    more = given if isinstance(given, list) else [given] if isinstance(given, str) else []
+    names = [*more] if more and manifest.get("strict") is False else [kind, *more]
     return [
         folder / each for each in dict.fromkeys(names) if isinstance(each, str) and (folder / each).exists()
     ]
 
 
-def _read_name(path: Path) -> str:
+def _read_name(path: Path, default: str) -> str:
     for line in path.read_text("utf-8", "replace").splitlines()[:30]:
         if line.startswith("name:"):
-            return line.partition(":")[2].strip().strip("\"'").lower() or path.stem.lower()
-    return path.stem.lower()
+            return line.partition(":")[2].strip().strip("\"'") or default
+    return default

@@ -76,7 +76,7 @@ def test_plugins_of_a_repository_are_found_with_their_parts(tmp_path: Path) -> N
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     first, second = find_plugins(tmp_path)
-    assert [each[2] for each in (first, second)] == ["", "b"]
+    assert [each[2].get("name") for each in (first, second)] == [None, "b"]
     assert list_parts(first[0]) == {"skill": {"one"}, "command": {"ship", "two"}, "agent": {"reviewer"}}
     assert list_parts(second[0]) == {"skill": set(), "command": {"go"}, "agent": set()}
     assert "| all | | 5 | 5 | 0 | 0 |" in describe_plugins([str(tmp_path)], tmp_path / "clones")

@@ -42,6 +42,8 @@ _FIELDS: Mapping[str, frozenset[str]] = {
 """Fields of each kind of hook: https://code.claude.com/docs/en/hooks, 2026-11. `once` is for skills: a hook of a
 session runs each time. `model`: that of the settings is asked. `dialect`, `subject`: ours, see `hook_dialect`."""
 
+_OF_DIALECTS = frozenset(("dialect", "subject"))
+
 _SEVERAL = compile_lazily(r"\)\s*(?:\|+|&+|[,;]|or|and)?\s*\w+\(")
 """Between two tools of a condition: each hook has one."""
 
@@ -216,7 +218,7 @@ class _Parser:
         condition = entry.get("if") or ""
         if not isinstance(condition, str) or not _is_condition(condition):
             raise ValueError(f"its `if` {condition!r} is no tool with words in parentheses")
-        dialect, subject = _read_dialect(event, entry)
+        dialect, subject = _read_dialect(event, entry) if entry.keys() & _OF_DIALECTS else ("", "")
         failure = entry.get("onFailure")
         if failure not in _FAILURES:
             raise ValueError(f"its onFailure {failure!r} is none of block, continue, allow")

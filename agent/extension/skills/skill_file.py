@@ -66,7 +66,7 @@ _USED = frozenset(
     | {"disable-model-invocation", "user-invocable"}
 )
 
-_NAME = compile_lazily(r"[^\W_][\w.-]{0,127}")
+_NAME = compile_lazily(r"\w[\w.-]{0,127}")
 
 
 def parse_skill(

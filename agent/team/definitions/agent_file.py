@@ -60,7 +60,7 @@ MEMORIES: Mapping[str, MemoryScope] = {"none": "", "project": "project", "local"
 LONGEST_DESCRIPTION = 1_000
 """Characters of a description that are used: each session pays for those of all its agents."""
 
-_NAME = compile_lazily(r"[^\W_][\w.-]{0,63}")
+_NAME = compile_lazily(r"\w[\w.-]{0,63}")
 
 
 class BadAgentFile(ValueError):

@@ -154,12 +154,14 @@ def add_servers(
         except ValueError as error:
             plan.left.append(f"{source}: the MCP server {name!r}: {error}")
             continue
-        if unused := list_unused_fields(entry):
+        if unused := [each for each in list_unused_fields(entry) if each != "trust"]:
             plan.left.append(
                 f"{source}: the MCP server {name!r}: there is nothing like it here: {', '.join(unused)}"
             )
         setting, hidden = hide_header_values(name, setting)
         plan.add_to_table("mcp", str(name), setting)
+        if entry.get("trust") is True:  # of Gemini CLI and Qwen Code: its tools ask nobody
+            plan.add_to_list("permissions.allow", f"mcp({name}.*)")
         if (isinstance(entry.get("command"), str) and variables) or hidden:
             plan.left.append(
                 f"{source}: values of {', '.join(hidden or variables)} for the MCP server {name!r}: export them before "

@@ -154,7 +154,7 @@ def test_no_file_breaks_a_session(shop: Path) -> None:
     assert all("\n" not in line for line in catalog.notices)
 
 
-@pytest.mark.parametrize("name", ["0-first", "3d", "Code.Review", "größe"])
+@pytest.mark.parametrize("name", ["0-first", "3d", "Code.Review", "größe", "_shared"])
 def test_names_of_agents(name: str) -> None:
     assert parse(f"---\nname: {name}\ndescription: d\n---\nx").name == name.lower()
 

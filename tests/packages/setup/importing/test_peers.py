@@ -314,7 +314,7 @@ def test_qwen(tmp_path: Path) -> None:
     found, left = take("qwen", tmp_path)
     assert found == {
         "approval": "auto",
-        "permissions.allow": ["shell(git *)", "edit(src/**)"],
+        "permissions.allow": ["shell(git *)", "edit(src/**)", "mcp(py.*)"],
         "permissions.deny": ["network(bad.example)", "network(*)", "shell(*)"],
         "mcp": {"py": {"command": "D=${DB} p", "call_timeout": 15.0, "without_tools": ["x"]}},
     }
@@ -326,7 +326,6 @@ def test_qwen(tmp_path: Path) -> None:
         [
             "`mcp.excluded`",
             "`mcp.allowed`, which does not name it",
-            "trust",
             "approvalMode",
             "only read_file",
         ],
