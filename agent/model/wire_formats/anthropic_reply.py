@@ -69,7 +69,9 @@ class AnthropicAssembler(Assembler):
                 self._open.discard(piece["index"])
             case "message_delta":
                 self._update_usage(piece.get("usage"))
-                self._record_stop((piece.get("delta") or {}).get("stop_reason"))
+                delta = piece.get("delta") or {}
+                self._record_stop(delta.get("stop_reason"))
+                yield from self._explain_refusal(delta.get("stop_details"))
             case "message_stop":
                 self.finished = True
             case "message":  # the whole message, from a server that does not stream
@@ -78,6 +80,7 @@ class AnthropicAssembler(Assembler):
                     yield from self._emit_deltas(str(each.get("text") or ""), str(each.get("thinking") or ""))
                 self._update_usage(piece.get("usage"))
                 self._record_stop(piece.get("stop_reason") or "end_turn")
+                yield from self._explain_refusal(piece.get("stop_details"))
 
     @property
     def is_whole(self) -> bool:
@@ -129,11 +132,14 @@ class AnthropicAssembler(Assembler):
         """See `Assembler.usage`."""
         read = parse_token_count(self._usage.get("cache_read_input_tokens"))
         written = parse_token_count(self._usage.get("cache_creation_input_tokens"))
+        details = self._usage.get("output_tokens_details")
+        thoughts = details.get("thinking_tokens") if isinstance(details, Mapping) else None
         return Usage(
             input=parse_token_count(self._usage.get("input_tokens")) + read + written,
             cached=read,
             written=written,
             output=parse_token_count(self._usage.get("output_tokens")),
+            reasoning=parse_token_count(thoughts),
         )
 
     def _begin_block(self, place: int, block: Mapping[str, Any]) -> None:
@@ -172,3 +178,14 @@ class AnthropicAssembler(Assembler):
         if reason:
             self.finished = True
             self._stop = _STOPS.get(str(reason), "other")
+
+    def _explain_refusal(self, details: object) -> Iterator[TextDelta | ReasoningDelta]:
+        """Add to a refusal what it is about, as the answer's last words."""
+        if self._stop != "refusal" or not isinstance(details, Mapping):
+            return
+        given = (details.get("category"), details.get("explanation"))
+        if why := ": ".join(str(each) for each in given if each):
+            place = max(self._blocks, default=-1) + 1
+            self._begin_block(place, {"type": "text"})
+            text = f"\n\n(Refused: {why})" if place else f"(Refused: {why})"
+            yield from self._feed_delta(self._blocks[place], {"type": "text_delta", "text": text})

@@ -168,3 +168,31 @@ def test_results_of_a_filter_tell_why_a_reply_is_empty(filtered: bool, said: str
         asyncio.run(it.runtime.close())
     assert end.exit_code == 13
     assert said in end.summary
+
+
+@pytest.mark.parametrize(
+    ("details", "said"),
+    [
+        ({"type": "refusal", "category": "cyber", "explanation": "No."}, "Part\n\n(Refused: cyber: No.)"),
+        ({"type": "refusal", "category": "bio", "explanation": None}, "Part\n\n(Refused: bio)"),
+        ({"type": "refusal", "category": None, "explanation": None}, "Part"),
+        ("a new form", "Part"),
+        (None, "Part"),
+    ],
+)
+def test_a_refusal_tells_what_it_is_about(details: object, said: str) -> None:
+    usage = {"output_tokens": 9, "output_tokens_details": {"thinking_tokens": 4}}
+    events = format_events(
+        {"type": "message_start", "message": {"usage": {"input_tokens": 9}}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Part"}},
+        {"type": "content_block_stop", "index": 0},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": "refusal", "stop_details": details},
+            "usage": usage,
+        },
+        {"type": "message_stop"},
+    )
+    with RawEndpoint(answer_in_turn(events)) as server:
+        reply = ask(model("anthropic", server), [user("go")])
+    assert (reply.stop, reply.text, reply.usage.reasoning) == ("refusal", said, 4)
