@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from agent.model.protocol import UNPAID, Model
 from agent.model.providers.endpoints import BARE, DEFAULTS, ENDPOINTS, LITELLM, REASONING, Endpoint
-from sandbox.errors import Fault, UserError
+from agent.model.providers.name_errors import build_missing_key_error, build_unknown_model_error
 from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from agent.model.http.http_model import ModelAddress
+    from agent.model.http.http_model import HttpModel, ModelAddress
     from agent.model.model_settings import RateLimitSettings
     from agent.model.providers.model_catalog import Listing
     from agent.model.rate_limits.rate_gate import RateGate
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 Notice = Callable[[str], None]
 
-_FORMS = "openai/NAME, anthropic/NAME, ollama/NAME, NAME --api-base URL, scripted:FILE, offline"
+GGUF = "gguf:"
+"""Prefix of models that are a file (`agent.model.gguf`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,8 @@ def create_model(name: str, context: ModelConfig) -> Model:
         from agent.model.scripted.cassette import Cassette
 
         return Cassette(Path(name.removeprefix("cassette:")).expanduser())
+    if name.startswith(GGUF):
+        return _create_gguf_model(name, context)
     provider, model = _parse_model_name(name, context.api_base)
     if provider == "litellm":
         provider, _, _ = model.partition("/")
@@ -93,12 +96,12 @@ def create_model(name: str, context: ModelConfig) -> Model:
         return _create_litellm_model(name, f"{provider}/{model}", provider, context)
     if context.api_base:  # any other name is the server's own, including slashes
         return _create_http_model(name, "openai", name, context)
-    raise _build_unknown_model_error(name)
+    raise build_unknown_model_error(name)
 
 
 def identify_model(name: str, context: ModelConfig) -> str:
     """Return provider, name and address of the model called `name`: equal for names that mean the same model."""
-    if name.startswith(UNPAID):
+    if name.startswith((*UNPAID, GGUF)):
         return name
     provider, model = _parse_model_name(name, context.api_base)
     if context.api_base and provider not in (*ENDPOINTS, *LITELLM, "litellm"):
@@ -111,12 +114,14 @@ def identify_model(name: str, context: ModelConfig) -> str:
 def find_listing(name: str, context: ModelConfig) -> Listing | None:
     """Return the catalog entry of the model called `name`, without creating it. Raises UserError for an
     unknown name."""
-    from agent.model.providers.model_catalog import Catalog
+    from agent.model.providers.model_catalog import FREE, Catalog
 
+    if name.startswith(GGUF):
+        return context.listings.get(name, FREE)
     provider, model = _parse_model_name(name, context.api_base)
     if provider != "litellm" and provider not in ENDPOINTS and provider not in LITELLM:
         if not context.api_base:
-            raise _build_unknown_model_error(name)
+            raise build_unknown_model_error(name)
         provider, model = "openai", name
     return Catalog(context.cache, context.listings).find(_list_spellings(name, provider, model))
 
@@ -151,7 +156,7 @@ def _create_http_model(name: str, provider: str, model: str, context: ModelConfi
     at_home = base == endpoint.base
     variable, key = _find_key(endpoint.keys, context.env)
     if at_home and endpoint.keys and not key:
-        raise _build_missing_key_error(name, endpoint.keys)
+        raise build_missing_key_error(name, endpoint.keys)
     from agent.model.http.http_model import HttpModel, ModelAddress
 
     names = _list_spellings(name, provider, model)
@@ -186,36 +191,47 @@ def _create_http_model(name: str, provider: str, model: str, context: ModelConfi
     return _create_server_model(place, makers["chat"](), known, lambda: catalog.find(names), context)
 
 
+def _create_gguf_model(name: str, context: ModelConfig) -> Model:
+    from functools import partial
+
+    from agent.model.gguf.gguf_model import GgufModel, build_address
+    from agent.model.gguf.own_server import plan_server
+
+    server = plan_server(name.removeprefix(GGUF), context.env)
+    wire = _create_chat_wire(server.weights.stem, "llamacpp", context, "", at_home=True)
+    make = partial(GgufModel, server=server)
+    place = build_address(name, server, server.file.read())
+    return _create_server_model(place, wire, None, lambda: find_listing(name, context), context, make)
+
+
 def _create_server_model(
     place: ModelAddress,
     wire: Wire,
     known: Listing | None,
     listing: Callable[[], Listing | None],
     context: ModelConfig,
+    make: Callable[..., HttpModel] | None = None,
 ) -> Model:
     """Create a model on a server of which only its answers tell what it is.
 
     It may serve anything, including models that were never trained to call tools, in any window.
     """
-    from functools import partial
-
     from agent.model.http.http_model import HttpModel
     from agent.model.servers.server_facts import ServerFacts, ServerMemory
     from agent.model.text_tools import TextTools
 
     memory = ServerMemory(context.cache)
-    remember = partial(memory.remember, place.base, place.model)
     facts = memory.find(place.base, place.model) or ServerFacts()
 
     async def ask_server() -> ServerFacts | None:
         from agent.model.servers.server_probe import probe_server
 
-        return await probe_server(place.base, place.model, place.key)
+        return await probe_server(made.address.base, place.model, made.address.key)
 
-    def remember_refusal() -> None:
-        remember(ServerFacts(tools=False, tools_source="a refusal"))
+    def remember(facts: ServerFacts) -> None:
+        memory.remember(made.address.base, place.model, facts)
 
-    made = HttpModel(
+    made = (make or HttpModel)(
         place,
         wire=wire,
         window=(known.window or None) if known else None,
@@ -234,7 +250,7 @@ def _create_server_model(
         made,
         always=always,
         on_notice=context.on_notice,
-        on_refusal=remember_refusal,
+        on_refusal=lambda: remember(ServerFacts(tools=False, tools_source="a refusal")),
         start=facts.format,
         on_kept=lambda form: remember(ServerFacts(program=made.program, format=form)),
     )
@@ -330,10 +346,10 @@ def _create_litellm_model(name: str, model: str, provider: str, context: ModelCo
     api_base = context.api_base
     variables = LITELLM.get(provider, ENDPOINTS[provider].keys if provider in ENDPOINTS else ())
     if "/" not in model:
-        raise _build_unknown_model_error(name)
+        raise build_unknown_model_error(name)
     variable, key = _find_key(variables, context.env)
     if variables and not key and not api_base:
-        raise _build_missing_key_error(name, variables)
+        raise build_missing_key_error(name, variables)
     from agent.model.litellm_backend import LiteLLMModel
     from agent.model.text_tools import TextTools
 
@@ -375,22 +391,3 @@ def _open_gate(name: str, context: ModelConfig) -> RateGate | None:
 def _find_key(variables: tuple[str, ...], env: Mapping[str, str]) -> tuple[str, str]:
     """Return (variable, key) of the first that is set."""
     return next(((name, env[name].strip()) for name in variables if env.get(name, "").strip()), ("", ""))
-
-
-def _build_missing_key_error(name: str, variables: tuple[str, ...]) -> UserError:
-    return UserError(
-        Fault.CREDENTIALS,
-        f"{name!r} needs a key, and {' or '.join(variables)} is not set",
-        f"export {variables[0]}=…, or give --api-base URL for a server that needs none, or --model offline",
-    )
-
-
-def _build_unknown_model_error(name: str) -> UserError:
-    import difflib
-
-    provider, slash, model = name.partition("/")
-    known = [*ENDPOINTS, *LITELLM]
-    is_misspelt = bool(slash and model) and provider.lower() not in (*known, "litellm")
-    near = difflib.get_close_matches(provider.lower(), known, n=1) if is_misspelt else []
-    hint = f"Did you mean {near[0]}/{model}?" if near else f"Name one as {_FORMS}"
-    return UserError(Fault.CONFIGURATION, f"unknown model {name!r}", hint)

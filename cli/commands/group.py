@@ -42,6 +42,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "offline.kernel": ("kernel",),
     "offline.functions": ("functions",),
     "setup.doctor": ("doctor",),
+    "setup.model": ("model",),
     "setup.tests": ("tests",),
     "setup.demo": ("demo",),
     "setup.trust": ("trust",),
@@ -73,7 +74,9 @@ HELP_SECTIONS: Mapping[str, str] = {
     "Git": "commit review pr hook",
     "Code": "symbols localize map tests apply",
     "Measure": "eval",
-    "Project": "init import doctor demo config rules agents skill agent-hooks plugin mcp strategies trust completion",
+    "Project": (
+        "init import doctor model demo config rules agents skill agent-hooks plugin mcp strategies trust completion"
+    ),
     "Expert": "debug",
 }
 """Commands by heading, in the order of `patchwright --help`."""

@@ -68,7 +68,7 @@ class EditFormat(StrEnum):
 Folder = Annotated[Path, typer.Option("-C", metavar="DIR", help="Work in this folder.")]
 Model = Annotated[
     str | None,
-    typer.Option("--model", "-m", metavar="NAME", help="PROVIDER/NAME, scripted:FILE, or offline."),
+    typer.Option("--model", "-m", metavar="NAME", help="PROVIDER/NAME, gguf:FILE, or offline."),
 ]
 ApiBase = Annotated[
     str | None, typer.Option("--api-base", metavar="URL", help="Base URL of an OpenAI-compatible server.")

@@ -11,8 +11,9 @@ from typing import Literal
 
 from sandbox.lazy_dataclass import dataclass
 
-Sockets = Literal["machine", "none"]
-"""Sockets that may be opened: Internet and Unix ones ("machine", where a namespace bounds them), or none."""
+Sockets = Literal["machine", "none", "server"]
+"""Sockets that may be opened: Internet and Unix ones ("machine", where a namespace bounds them), none, or those of a
+server, which answers over TCP and connects nowhere."""
 
 
 @cache
@@ -39,7 +40,8 @@ def build_call_filter(sockets: Sockets, machine: str = "", *, shared_ipc: bool =
     for name, error in {**_REFUSED, **(_SHARED_IPC if shared_ipc else {})}.items():
         if name in numbers:
             code += [(_EQUAL, 0, 1, numbers[name]), _build_refusal(error)]
-    for name, body in {**_BY_ARGUMENT, "socket": _SOCKET[sockets]}.items():
+    more = _SERVER if sockets == "server" else {}
+    for name, body in {**_BY_ARGUMENT, **more, "socket": _SOCKET[sockets]}.items():
         if name in numbers:
             code += [(_EQUAL, 0, len(body), numbers[name]), *body]
     code.append(_ALLOW)
@@ -184,10 +186,29 @@ def _allow_socket_families(values: Sequence[int]) -> list[Instruction]:
     return [*allowed, (_EQUAL, 1, 0, _NETLINK), _build_refusal(errno.EPERM), *_allow_only(_THIRD, (0,))]
 
 
+_STREAM = 1
+_TYPE_FLAGS = 0x80800  # SOCK_NONBLOCK, SOCK_CLOEXEC
+_FAST_OPEN = 0x20000000  # MSG_FASTOPEN: connects without `connect`
+
+_STREAMS_ONLY: list[Instruction] = [
+    *[(_LOAD, 0, 0, _FIRST), (_EQUAL, 2, 0, _INET), (_EQUAL, 1, 0, _INET6)],
+    _build_refusal(errno.EPERM),
+    *_allow_only(_SECOND, [_STREAM | flags for flags in (0, 0x800, 0x80000, _TYPE_FLAGS)]),
+]
+
 _SOCKET: Mapping[Sockets, list[Instruction]] = {
     "machine": _allow_socket_families((_UNIX, _INET, _INET6)),
     "none": _allow_socket_families(()),
+    "server": _STREAMS_ONLY,
 }
+
+_SERVER: Mapping[str, list[Instruction]] = {
+    "connect": [_build_refusal(errno.EPERM)],
+    "sendmmsg": [_build_refusal(errno.EPERM)],
+    "sendto": _allow_without_bits(_FOURTH, _FAST_OPEN),
+    "sendmsg": _allow_without_bits(_THIRD, _FAST_OPEN),
+}
+"""What else a server does not do: call out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,6 +237,7 @@ _X86_64 = _COMMON | _parse_call_numbers("""
     open 2 creat 85 chmod 90 fchmod 91 mknod 133 openat 257 mknodat 259 fchmodat 268
     shmget 29 shmat 30 shmctl 31 semget 64 semop 65 semctl 66 msgget 68 msgsnd 69 msgrcv 70 msgctl 71
     semtimedop 220 mq_open 240
+    connect 42 sendto 44 sendmsg 46 sendmmsg 307
     ioctl 16 socket 41 clone 56 ptrace 101 syslog 103 personality 135 pivot_root 155 chroot 161 acct 163
     settimeofday 164 mount 165 umount2 166 swapon 167 swapoff 168 reboot 169 iopl 172 ioperm 173
     init_module 175 delete_module 176 quotactl 179 clock_settime 227 kexec_load 246 add_key 248
@@ -227,6 +249,7 @@ _X86_64 = _COMMON | _parse_call_numbers("""
 _GENERIC = _COMMON | _parse_call_numbers("""
     mknodat 33 fchmod 52 fchmodat 53 openat 56 mq_open 180 msgget 186 msgctl 187 msgrcv 188 msgsnd 189
     semget 190 semctl 191 semtimedop 192 semop 193 shmget 194 shmctl 195 shmat 196
+    connect 203 sendto 206 sendmsg 211 sendmmsg 269
     ioctl 29 umount2 39 mount 40 pivot_root 41 chroot 51 quotactl 60 acct 89 personality 92 unshare 97
     kexec_load 104 init_module 105 delete_module 106 clock_settime 112 syslog 116 ptrace 117 reboot 142
     settimeofday 170 socket 198 add_key 217 request_key 218 keyctl 219 clone 220 swapon 224 swapoff 225

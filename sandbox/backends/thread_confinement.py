@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from functools import cache
 from types import TracebackType
 
+from sandbox.backends.landlock_ruleset import BIND
 from sandbox.errors import Fault, UserError
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # on every architecture (but alpha)
-_RULE_PATH_BENEATH = 1
+_RULE_PATH_BENEATH, _RULE_NET_PORT = 1, 2
 _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 22, 24, 38  # linux/prctl.h
 _SECCOMP_MODE_FILTER = 2
 
@@ -34,9 +35,12 @@ class Confinement:
     attributes: struct landlock_ruleset_attr
     rules: rights and the paths that have them; missing paths are left out
     instructions: the seccomp filter, empty for none
+    port: on which a server may listen, where the ruleset bounds that; 0 for none
     """
 
-    def __init__(self, attributes: bytes, rules: Sequence[tuple[int, str]], instructions: bytes) -> None:
+    def __init__(
+        self, attributes: bytes, rules: Sequence[tuple[int, str]], instructions: bytes, port: int = 0
+    ) -> None:
         self._libc = _load_libc()
         self._ruleset = self._require_success(
             self._libc.syscall(_CREATE_RULESET, attributes, len(attributes), 0), "landlock_create_ruleset"
@@ -46,6 +50,8 @@ class Confinement:
         try:
             for rights, place in rules:
                 self._add_path_rule(rights & handled, place)
+            if port and any(attributes[8:16]):
+                self._add_port_rule(port)
         except BaseException:  # the ruleset is useless; the error propagates
             os.close(self._ruleset)
             raise
@@ -83,6 +89,11 @@ class Confinement:
             self._require_success(added, f"landlock_add_rule {path!r}")
         finally:
             os.close(place)
+
+    def _add_port_rule(self, port: int) -> None:
+        rule = struct.pack("=QQ", BIND, port)
+        added = self._libc.syscall(_ADD_RULE, self._ruleset, _RULE_NET_PORT, rule, 0)
+        self._require_success(added, f"landlock_add_rule for port {port}")
 
     def _drop_capabilities(self) -> None:
         """Drop capabilities of this thread only: these calls change one thread, unlike those for user ids."""

@@ -1,5 +1,5 @@
 """Confine a program of ours (git, ripgrep, a worker) that reads untrusted files: it reads, writes and starts only
-the listed paths, opens no socket, and its memory is limited.
+the listed paths, opens no socket but a server's own, and its memory is limited.
 
 Landlock and seccomp, applied by a thread that starts the program and ends; half a millisecond. Where the kernel
 lacks Landlock, the program starts unconfined.
@@ -39,6 +39,7 @@ class Reach:
     denied: what it may not read inside them
     programs: programs that it consists of: the first is the one that is started
     memory: bytes of private memory
+    port: on which it answers, if it is a server; 0 for a helper that opens no socket
     """
 
     programs: tuple[str, ...]
@@ -46,6 +47,7 @@ class Reach:
     writable: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
     memory: int = MEMORY
+    port: int = 0
 
 
 def start_confined(reach: Reach, start: Callable[[], Popen[bytes]]) -> Popen[bytes]:
@@ -63,7 +65,8 @@ def start_confined(reach: Reach, start: Callable[[], Popen[bytes]]) -> Popen[byt
     attributes = build_ruleset(version, network=False, rights=rights)
     started: list[Popen[bytes]] = []
     failed: list[BaseException] = []
-    with Confinement(attributes, rules, build_call_filter("none", shared_ipc=True)) as confinement:
+    calls = build_call_filter("server" if reach.port else "none", shared_ipc=True)
+    with Confinement(attributes, rules, calls, reach.port) as confinement:
 
         def run_confined() -> None:
             try:

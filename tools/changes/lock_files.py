@@ -81,7 +81,7 @@ def has_other_dependencies(name: str, before: bytes, after: bytes) -> bool:
         sides = [_collect(_parse(name, each.decode("utf-8", "replace"))) for each in (before, after)]
     except ValueError:
         return False
-    return sides[0] != sides[1]
+    return bool(sides[0] != sides[1])
 
 
 def _parse(name: str, text: str) -> Any:

@@ -176,7 +176,7 @@ class McpServer:
             f"The MCP server {self.name} could not write. Let it write in the workspace, for this session? "
             f'(always: `writable = ["."]` in [mcp.{self.name}])'
         )
-        if (await self.ask(question, (_YES, _NO))).strip() != _YES:
+        if (await self.ask.ask(question, (_YES, _NO))).strip() != _YES:
             return False
         self._place = replace(place, is_writer=True)
         await self.close()

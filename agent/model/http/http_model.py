@@ -106,6 +106,15 @@ class HttpModel:
         self._gate = gate
         self._use_wire(wire)
 
+    def move(self, place: ModelAddress) -> None:
+        """Send the next requests to another address."""
+        if place != self.address:
+            self._client.close()
+            self.address = place
+            self._base = place.base.rstrip("/").removesuffix(self._wire.path)
+            self._key = _validate_key(place.key, place.key_variable)
+            self._use_wire(self._wire)
+
     def _use_wire(self, wire: Wire) -> None:
         self._wire = wire
         self.url = self._base + wire.path

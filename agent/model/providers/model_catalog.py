@@ -67,6 +67,10 @@ class Listing:
         return fresh * price.input + usage.cached * price.cached + written + usage.output * price.output
 
 
+FREE = Listing(window=0, prices=(Price(0, 0.0, 0.0, 0.0),))
+"""Entry of a model that runs on this machine."""
+
+
 class Catalog:
     """Catalog of models. Nothing is read before the first lookup.
 

@@ -34,7 +34,7 @@ def _define_family(name: str, words: str, pattern: str, *formats: Format) -> Fam
     return Family(name=name, words=tuple(words.split()), pattern=compile_lazily(pattern), formats=formats)
 
 
-_AT_HOME = r"^(?:litellm/)?(?:ollama|ollama_chat|lmstudio|lm_studio|vllm|hosted_vllm|llamacpp)/"
+_AT_HOME = r"^gguf:|^(?:litellm/)?(?:ollama|ollama_chat|lmstudio|lm_studio|vllm|hosted_vllm|llamacpp)/"
 """Local servers: the name says nothing of a model's size, and its precision is often reduced."""
 
 _SMALL = r"(?<![0-9a-z.])(?:[0-9]|[12][0-9]|3[0-4])(?:\.[0-9])?b\b|[-_]nano\b|gpt-oss"
@@ -44,7 +44,7 @@ _OTHERS = "deepseek qwen qwq mistral codestral devstral magistral kimi glm- grok
 
 FAMILIES = (
     _define_family("in this process", "scripted: offline", r"^(?:scripted:|offline$)", *FORMATS),
-    _define_family("local", "ollama lmstudio lm_studio vllm llamacpp", _AT_HOME, "replace", "whole"),
+    _define_family("local", "gguf: ollama lmstudio lm_studio vllm llamacpp", _AT_HOME, "replace", "whole"),
     _define_family("small", "b nano gpt-oss", _SMALL, "replace", "whole"),
     _define_family("OpenAI, 4.1 and later", "gpt- o3 o4 o5 o6 o7 o8 o9 codex",
             r"(?:^|[/.])(?:gpt-4\.1|gpt-[5-9]|gpt-[1-9][0-9]|o[3-9]\b|codex)", "patch", "replace", "whole"),

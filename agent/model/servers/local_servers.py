@@ -14,6 +14,14 @@ from sandbox.parsed_data import parse_json
 USUAL_PORTS = (("ollama", 11434), ("lmstudio", 1234), ("vllm", 8000), ("llamacpp", 8080))
 """Programs, by the name of their provider, and their default ports."""
 
+PROGRAMS: Mapping[str, str] = {
+    "ollama": "Ollama",
+    "lmstudio": "LM Studio",
+    "vllm": "vLLM",
+    "llamacpp": "llama.cpp",
+}
+"""Names of the programs, by the name of their provider."""
+
 PATIENCE = 0.2
 """Seconds to connect; a server on this machine that takes longer is not found."""
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+from typing import Any
+from urllib.parse import urlsplit
 
 from agent.model.model_factory import ModelConfig, create_model, find_listing
 from agent.model.protocol import Model, prepare_model
-from agent.model.providers.model_catalog import DEFAULT_WINDOW
-from agent.model.servers.server_facts import ServerMemory
+from agent.model.providers.model_catalog import DEFAULT_WINDOW, FREE
+from agent.model.servers.server_facts import ServerFacts, ServerMemory
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
 
@@ -22,6 +24,8 @@ class ModelReport:
     format: of calls that the model got right (`agent.model.call_format`), "" if none is remembered; learned: when,
         in seconds since the epoch
     input, output: US dollars per million tokens, None if not known
+    reads, writes: tokens a second of a server on this machine, as measured once; 0 if not known
+    fills: how it fills gaps in code, "none" if it does not, "" if not known
     effort, cache, service: what the settings ask of the provider, "" for its defaults
     """
 
@@ -37,6 +41,9 @@ class ModelReport:
     learned: float
     input: float | None
     output: float | None
+    reads: float = 0.0
+    writes: float = 0.0
+    fills: str = ""
     effort: str = ""
     cache: str = ""
     service: str = ""
@@ -57,7 +64,7 @@ async def _build_report(name: str, model: Model, config: ModelConfig) -> ModelRe
     url = str(getattr(inner, "url", ""))
     address = getattr(inner, "address", None)
     known = find_listing(name, config) if url else None
-    facts = ServerMemory(config.cache).find(address.base, address.model) if address is not None else None
+    facts = await _learn_facts(inner, config) if address is not None else None
     window, source = model.window, "assumed: nobody says"
     if known is not None and known.window:
         window, source = known.window, "your settings" if name in config.listings else "litellm's data file"
@@ -68,7 +75,9 @@ async def _build_report(name: str, model: Model, config: ModelConfig) -> ModelRe
     wire = getattr(inner, "wire", None)
     prices = known.tiers.get(wire.tier, known.prices) if known is not None and wire is not None else ()
     price = prices[0] if prices else None
-    tools = facts.tools if facts is not None and facts.tools is not None else known.tools if known else None
+    tools = facts.tools if facts is not None else None
+    if tools is None and known is not None and known is not FREE:
+        tools = known.tools
     return ModelReport(
         name=name,
         url=url,
@@ -82,10 +91,31 @@ async def _build_report(name: str, model: Model, config: ModelConfig) -> ModelRe
         learned=facts.learned if facts is not None else 0.0,
         input=price.input * 1e6 if price is not None else None,
         output=price.output * 1e6 if price is not None else None,
+        reads=facts.reads if facts is not None else 0.0,
+        writes=facts.writes if facts is not None else 0.0,
+        fills=facts.fills if facts is not None else "",
         effort=config.effort,
         cache="long" if config.keep_cache else "",
         service=config.service,
     )
+
+
+async def _learn_facts(model: object, config: ModelConfig) -> ServerFacts | None:
+    """Return what is remembered of the model's server; its speed is measured first, once."""
+    from agent.model.http.http_route import is_loopback
+
+    address: Any = getattr(model, "address", None)
+    memory = ServerMemory(config.cache)
+    facts = memory.find(address.base, address.model)
+    host = urlsplit(address.base).hostname or ""
+    if facts is None or not facts.program or not is_loopback(host):
+        return facts
+    if not facts.writes:
+        from agent.model.servers.server_speed import measure_speed
+
+        speed = await measure_speed(address.base, address.model, address.key, facts.program)
+        memory.remember(address.base, address.model, speed)
+    return memory.find(address.base, address.model)
 
 
 def _is_reachable(url: str) -> bool:

@@ -27,6 +27,8 @@ class ServerFacts:
     window: tokens of a request and its answer, 0 if not known
     tools: whether the endpoint takes tools; None if not known
     format: of its calls that the model got right (`agent.model.call_format`), "" if not known
+    reads, writes: tokens a second, as measured; 0 if not known
+    fills: form in which the server fills gaps (`agent.model.infill`), "none" if it does not, "" if not known
     learned: seconds since the epoch
     """
 
@@ -36,6 +38,9 @@ class ServerFacts:
     tools: bool | None = None
     tools_source: str = ""
     format: str = ""
+    reads: float = 0.0
+    writes: float = 0.0
+    fills: str = ""
     learned: float = 0.0
 
     def update(self, newer: ServerFacts) -> ServerFacts:
@@ -45,6 +50,10 @@ class ServerFacts:
             found = replace(found, window=newer.window, window_source=newer.window_source)
         if newer.format:
             found = replace(found, format=newer.format)
+        if newer.writes:
+            found = replace(found, reads=newer.reads, writes=newer.writes)
+        if newer.fills:
+            found = replace(found, fills=newer.fills)
         if newer.tools is not None:
             found = replace(found, tools=newer.tools, tools_source=newer.tools_source)
         return found
@@ -97,8 +106,9 @@ def _build_key(base: str, model: str) -> str:
 
 
 def _parse_facts(entry: Mapping[str, Any]) -> ServerFacts | None:
-    kinds: dict[str, Any] = {"window": int, "learned": int | float, "tools": bool | None}
-    kinds |= dict.fromkeys(("program", "window_source", "tools_source", "format"), str)
+    kinds: dict[str, Any] = {"window": int, "tools": bool | None}
+    kinds |= dict.fromkeys(("learned", "reads", "writes"), int | float)
+    kinds |= dict.fromkeys(("program", "window_source", "tools_source", "format", "fills"), str)
     if set(entry) - set(kinds) or not all(isinstance(value, kinds[name]) for name, value in entry.items()):
         return None  # of another version, or damaged
     return ServerFacts(**entry)

@@ -8,18 +8,12 @@ answered it is asked in its own form: llama.cpp `/props`, Ollama `/api/show` and
 from __future__ import annotations
 
 import asyncio
-import http.client
-import json
 import re
-import socket
-import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
-from agent.model.http.http_route import resolve_route
+from agent.model.http.json_request import request_json
 from agent.model.servers.server_facts import ServerFacts
-from sandbox.errors import UserError
 from sandbox.lazy_pattern import compile_lazily
 
 PATIENCE = 1.0
@@ -32,7 +26,6 @@ OLLAMA_WINDOW = 4096
 """Tokens that Ollama gives a model unless its `num_ctx` or OLLAMA_CONTEXT_LENGTH says otherwise; it cuts silently."""
 
 LEAST_WINDOW = 256
-_LARGEST = 4 << 20
 _LISTED = ("max_model_len", "context_length", "context_window", "max_context_length")
 """Names under which lists of models tell the window (vLLM and SGLang; OpenRouter and Together; Groq; Mistral)."""
 
@@ -54,7 +47,7 @@ class _Probe:
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
 
     def ask(self) -> ServerFacts | None:
-        listed = self._request("GET", f"{self._base}/models")
+        listed = self._request(f"{self._base}/models")
         models = listed.get("data") if isinstance(listed, dict) else None
         if not isinstance(models, list) or not models:
             return None
@@ -71,14 +64,14 @@ class _Probe:
         return ServerFacts(program=program, window=window, window_source="/models" if window else "")
 
     def _ask_llamacpp(self) -> ServerFacts:
-        props = self._request("GET", f"{self._root}/props")
+        props = self._request(f"{self._root}/props")
         window = _read_count(_dig(props, "default_generation_settings", "n_ctx")) or _read_count(
             _dig(props, "n_ctx")
         )
         return ServerFacts(program="llama.cpp", window=window, window_source="/props" if window else "")
 
     def _ask_ollama(self) -> ServerFacts:
-        shown = self._request("POST", f"{self._root}/api/show", {"model": self._model})
+        shown = self._request(f"{self._root}/api/show", {"model": self._model})
         told = _dig(shown, "capabilities")
         tools = "tools" in told if isinstance(told, list) else None
         window, source = self._find_ollama_window(shown)
@@ -91,7 +84,7 @@ class _Probe:
         )
 
     def _find_ollama_window(self, shown: object) -> tuple[int, str]:
-        running = _dig(self._request("GET", f"{self._root}/api/ps"), "models")
+        running = _dig(self._request(f"{self._root}/api/ps"), "models")
         for each in running if isinstance(running, list) else []:
             names = (_dig(each, "name"), _dig(each, "model"))
             loaded = self._model in names or f"{self._model}:latest" in names
@@ -109,7 +102,7 @@ class _Probe:
         return min([OLLAMA_WINDOW, *filter(None, trained)]), "Ollama's default"
 
     def _ask_lmstudio(self) -> ServerFacts:
-        models = _dig(self._request("GET", f"{self._root}/api/v0/models"), "data")
+        models = _dig(self._request(f"{self._root}/api/v0/models"), "data")
         entry = _find_model(models, self._model) if isinstance(models, list) else {}
         loaded = _read_count(entry.get("loaded_context_length"))
         window = loaded or _read_count(entry.get("max_context_length"))
@@ -117,43 +110,10 @@ class _Probe:
             program="lmstudio", window=window, window_source="/api/v0/models" if window else ""
         )
 
-    def _request(self, method: str, url: str, body: Mapping[str, str] | None = None) -> object:
+    def _request(self, url: str, body: Mapping[str, str] | None = None) -> object:
         """Return the JSON of an answer, None without one."""
-        try:
-            route = resolve_route(url, PATIENCE, PATIENCE)
-            connection = route.create_connection()
-        except (UserError, OSError):  # said by the request itself, which follows
-            return None
-        headers = {
-            "Accept": "application/json",
-            "Connection": "close",
-            **self._headers,
-            **route.proxy_headers(),
-        }
-        text = None
-        if body is not None:
-            headers["Content-Type"], text = "application/json", json.dumps(body).encode()
-        end = threading.Timer(MOST_SECONDS, _shut_down, (connection,))
-        end.daemon = True
-        try:
-            end.start()
-            connection.request(method, route.target, text, headers)
-            answer = connection.getresponse()
-            content = answer.read(_LARGEST + 1)
-            return json.loads(content) if answer.status == 200 and len(content) <= _LARGEST else None
-        except (OSError, http.client.HTTPException, ValueError, RecursionError):
-            return None
-        finally:
-            end.cancel()
-            connection.close()
-
-
-def _shut_down(connection: http.client.HTTPConnection) -> None:
-    """Wake a thread that reads from the connection."""
-    connected = connection.sock
-    if connected is not None:
-        with suppress(OSError):  # closed meanwhile
-            socket.socket.shutdown(connected, socket.SHUT_RDWR)
+        status, found = request_json(url, self._headers, body, silence=PATIENCE, seconds=MOST_SECONDS)
+        return found if status == 200 else None
 
 
 def _find_model(models: Sequence[object], model: str) -> Mapping[str, Any]:

@@ -281,14 +281,21 @@ def _check_edit_formats(home: Home, root: Path | None, env: Mapping[str, str]) -
 
 
 async def _find_local_servers(env: Mapping[str, str]) -> list[Finding]:
-    from agent.model.servers.local_servers import find_local_servers, list_ports
+    from agent.model.servers.local_servers import PROGRAMS, find_local_servers, list_ports
 
     found = []
     for each in await find_local_servers(list_ports(env)):
         more = len(each.models) - 5
         shown = ", ".join(each.models[:5]) + (f" and {more} more" if more > 0 else "")
         hint = f"patchwright run --model {each.names[0]} …"
-        found.append(Finding(name=f"port {each.port}", verdict="good", detail=f"models: {shown}", hint=hint))
+        found.append(
+            Finding(
+                name=f"port {each.port}",
+                verdict="good",
+                detail=f"models: {shown} ({PROGRAMS[each.provider]})",
+                hint=hint,
+            )
+        )
     return found
 
 

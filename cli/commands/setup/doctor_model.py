@@ -73,6 +73,11 @@ def _format_lines(report: ModelReport) -> list[str]:
     }
     source = f" ({report.tools_source})" if report.tools_source else ""
     lines.append(f"tools   {tools[report.tools]}{source}")
+    if report.writes:
+        minute = f"a reply of 300 tokens takes some {max(1, round(300 / report.writes))} s"
+        lines.append(
+            f"speed   {report.reads:,.0f} tokens a second in, {report.writes:,.0f} out (measured): {minute}"
+        )
     asked = {"effort": report.effort, "cache": report.cache, "service": report.service}
     if words := [f"{name} {value}" for name, value in asked.items() if value]:
         lines.append(f"asked   {', '.join(words)} ([models] in your settings)")

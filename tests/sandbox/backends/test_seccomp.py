@@ -109,5 +109,30 @@ def test_shared_memory_and_queues_are_refused_where_no_namespace_keeps_them(mach
         assert answer(shared, architecture.audit, number) == REFUSE | errno.ENOSYS
 
 
+@pytest.mark.parametrize("machine", sorted(_ARCHITECTURES))
+@pytest.mark.parametrize(
+    ("call", "arguments", "expected"),
+    [
+        ("socket", (2, 1), ALLOW),
+        ("socket", (10, 0x80801), ALLOW),
+        ("socket", (2, 2), REFUSE | errno.EPERM),
+        ("socket", (1, 1), REFUSE | errno.EPERM),
+        ("socket", (16, 3, 0), REFUSE | errno.EPERM),
+        ("connect", (3,), REFUSE | errno.EPERM),
+        ("sendmmsg", (3,), REFUSE | errno.EPERM),
+        ("sendto", (3, 0, 0, 0x4000), ALLOW),
+        ("sendto", (3, 0, 0, 0x20000000), REFUSE | errno.EPERM),
+        ("sendmsg", (3, 0, 0x20000000), REFUSE | errno.EPERM),
+        ("bind", (3,), ALLOW),
+    ],
+)
+def test_a_server_answers_and_calls_nobody(
+    machine: str, call: str, arguments: tuple[int, ...], expected: int
+) -> None:
+    architecture = _ARCHITECTURES[machine]
+    number = {**architecture.numbers, "bind": 49 if machine == "x86_64" else 200}[call]
+    assert answer(build_call_filter("server", machine), architecture.audit, number, arguments) == expected
+
+
 def test_an_unknown_architecture_has_no_filter() -> None:
     assert build_call_filter("none", "pdp11") == b""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from sandbox.helpers.helper_confinement import Reach, find_confinement, find_loa
 pytestmark = pytest.mark.skipif(not find_confinement(), reason="the kernel has no Landlock")
 
 
-def run_python(code: str, *arguments: str | Path, **reach: tuple[str, ...]) -> str:
+def run_python(code: str, *arguments: str | Path, port: int = 0, **reach: tuple[str, ...]) -> str:
     """Run Python as a helper would be; return what it printed, or the name of the error that ended it."""
     own = tuple(map(os.path.realpath, (sys.prefix, sys.base_prefix)))
     bounds = Reach(
@@ -24,6 +25,7 @@ def run_python(code: str, *arguments: str | Path, **reach: tuple[str, ...]) -> s
         writable=reach.get("writable", ()),
         denied=reach.get("denied", ()),
         memory=1 << 28,
+        port=port,
     )
     argv = [sys.executable, "-I", "-S", "-c", f"import os, sys\n{code}", *map(str, arguments)]
     process = start_confined(
@@ -82,6 +84,24 @@ def test_it_starts_its_own_programs_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize("family", ["AF_INET", "AF_INET6", "AF_UNIX", "AF_PACKET"])
 def test_it_opens_no_socket(family: str) -> None:
     assert run_python(f"import socket; socket.socket(socket.{family})") == "PermissionError"
+
+
+def test_a_server_answers_on_its_port_and_calls_nobody() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    listen = (
+        "import socket; s = socket.socket(); s.bind(('127.0.0.1', int(sys.argv[1]))); s.listen(); print('on')"
+    )
+    assert run_python(listen, str(port), port=port) == "on"
+    assert (
+        run_python("import socket; socket.socket().connect(('127.0.0.1', 9))", port=port) == "PermissionError"
+    )
+    fast = "import socket; socket.socket().sendto(b'x', 0x20000000, ('127.0.0.1', 9))"
+    assert run_python(fast, port=port) == "PermissionError"
+    assert run_python("import socket; socket.socket(type=socket.SOCK_DGRAM)", port=port) == "PermissionError"
+    assert run_python("import socket; socket.socket(socket.AF_UNIX)", port=port) == "PermissionError"
+    if find_confinement() >= 4:
+        assert run_python(listen, str(port + 1), port=port) == "PermissionError"
 
 
 @pytest.mark.slow

@@ -189,7 +189,7 @@ def test_models_of_a_local_server_are_listed(
     server = found(project)[f"port {port}"]
     assert server.hint == "patchwright run --model ollama/qwen3:8b …"
     run_doctor(project, as_json=False)
-    assert "qwen3:8b, evil\\x1b[31m" in capsys.readouterr().out
+    assert "models: qwen3:8b, evil\\x1b[31m (Ollama)" in capsys.readouterr().out
 
 
 def test_each_language_server_of_the_settings_is_tried(project: Path) -> None:
