@@ -244,7 +244,7 @@ def _create_server_model(
     )
     if facts.window and known is None:
         made.window = facts.window  # until the server is asked, or if it does not say
-    made.program = facts.program
+    made.program, made.fills = facts.program, facts.fills
     always = (known is not None and not known.tools) or facts.tools is False
     return TextTools(
         made,

@@ -100,7 +100,7 @@ class HttpModel:
         self._ask_server = ask_server
         self._on_learned = on_learned
         self.takes_tools: bool | None = None
-        self.program = ""
+        self.program = self.fills = ""
         self._idle_timeout = idle_timeout
         self._patience = patience
         self._gate = gate
@@ -125,6 +125,11 @@ class HttpModel:
     def wire(self) -> Wire:
         """The wire format in use, as changed by refusals."""
         return self._wire
+
+    def learn(self, facts: ServerFacts) -> None:
+        """Remember facts about the server beyond this process."""
+        self.fills = facts.fills or self.fills
+        self._on_learned(facts)
 
     async def prepare(self) -> None:
         """Learn the window from the server, once, if nobody has told it (see `prepare_model`)."""

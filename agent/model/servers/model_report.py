@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import http.client
 from typing import Any
-from urllib.parse import urlsplit
 
 from agent.model.model_factory import ModelConfig, create_model, find_listing
 from agent.model.protocol import Model, prepare_model
@@ -93,7 +92,7 @@ async def _build_report(name: str, model: Model, config: ModelConfig) -> ModelRe
         output=price.output * 1e6 if price is not None else None,
         reads=facts.reads if facts is not None else 0.0,
         writes=facts.writes if facts is not None else 0.0,
-        fills=facts.fills if facts is not None else "",
+        fills=str(getattr(inner, "fills", "")),
         effort=config.effort,
         cache="long" if config.keep_cache else "",
         service=config.service,
@@ -101,20 +100,22 @@ async def _build_report(name: str, model: Model, config: ModelConfig) -> ModelRe
 
 
 async def _learn_facts(model: object, config: ModelConfig) -> ServerFacts | None:
-    """Return what is remembered of the model's server; its speed is measured first, once."""
-    from agent.model.http.http_route import is_loopback
+    """Return what is remembered of the model's server; first asked once for its speed and fillings."""
+    from agent.model.infill.fill_forms import has_fill_host
+    from agent.model.infill.filler import find_filler, is_local
 
     address: Any = getattr(model, "address", None)
     memory = ServerMemory(config.cache)
     facts = memory.find(address.base, address.model)
-    host = urlsplit(address.base).hostname or ""
-    if facts is None or not facts.program or not is_loopback(host):
-        return facts
-    if not facts.writes:
+    is_near = facts is not None and is_local(model)
+    if facts is not None and is_near and not facts.writes:
         from agent.model.servers.server_speed import measure_speed
 
         speed = await measure_speed(address.base, address.model, address.key, facts.program)
         memory.remember(address.base, address.model, speed)
+    filler = find_filler(model)
+    if filler is not None and (is_near or has_fill_host(address.base)):
+        await filler.probe()
     return memory.find(address.base, address.model)
 
 

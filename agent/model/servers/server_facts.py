@@ -15,6 +15,9 @@ from sandbox.lazy_dataclass import dataclass
 KEPT = 7 * 24 * 3600
 """Seconds for which a fact counts: models and settings of a server change."""
 
+NO_FILLS = "none"
+"""Remembered of a server that fills no gaps."""
+
 MOST = 200
 """Remembered models; the oldest are dropped."""
 
@@ -28,7 +31,7 @@ class ServerFacts:
     tools: whether the endpoint takes tools; None if not known
     format: of its calls that the model got right (`agent.model.call_format`), "" if not known
     reads, writes: tokens a second, as measured; 0 if not known
-    fills: form in which the server fills gaps (`agent.model.infill`), "none" if it does not, "" if not known
+    fills: form in which the server fills gaps (`agent.model.infill`), `NO_FILLS` if it does not, "" if not known
     learned: seconds since the epoch
     """
 

@@ -78,6 +78,8 @@ def _format_lines(report: ModelReport) -> list[str]:
         lines.append(
             f"speed   {report.reads:,.0f} tokens a second in, {report.writes:,.0f} out (measured): {minute}"
         )
+    if report.fills:
+        lines.append(f"fills   {_FILLS.get(report.fills, report.fills)}")
     asked = {"effort": report.effort, "cache": report.cache, "service": report.service}
     if words := [f"{name} {value}" for name, value in asked.items() if value]:
         lines.append(f"asked   {', '.join(words)} ([models] in your settings)")
@@ -109,6 +111,17 @@ def _format_treatment(found: Treatment) -> list[str]:
         f"edits   {', '.join(found.edits)} ({found.family})",
     ]
 
+
+_FILLS: Mapping[str, str] = {
+    "infill": "gaps in code (/infill)",
+    "ollama": "gaps in code (suffix of /api/generate)",
+    "suffix": "gaps in code (suffix of /completions)",
+    "words": "gaps in code (/completions, with the words of its family)",
+    "deepseek": "gaps in code (suffix of /beta/completions)",
+    "mistral": "gaps in code (/v1/fim/completions)",
+    "none": "no gaps in code",
+}
+"""Forms of fillings (`agent.model.infill.fill_forms`) in words."""
 
 _CALLS: Mapping[str, str] = {
     "tools": "the endpoint's own form",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from agent.model.infill.filler import Filler
 from packages.offline.infill.filled_statements import iterate_filled_templates
-from packages.offline.infill.filler import Filler
 from packages.offline.repair.engine.candidates.candidate_generation import generate_candidates
 from packages.offline.repair.engine.candidates.ranking import PlausiblePatch
 from packages.offline.repair.engine.patch_search import PatchSearch

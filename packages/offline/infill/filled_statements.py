@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+import textwrap
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from packages.offline.infill.filler import Filler, Filling
+from agent.model.infill.fill_forms import Filling
+from agent.model.infill.fill_forms import Gap as Request
+from agent.model.infill.filler import Filler
 from packages.offline.repair.localize.statement_ranking import Suspect
 from packages.offline.repair.templates import FILLED, Change, Site, Source, Template
+from packages.offline.repair.templates.support.source_tree import list_header_nodes
 from sandbox.lazy_dataclass import dataclass
 
 MOST_PLACES = 10
@@ -17,13 +22,27 @@ WARM = 0.8
 """Temperature of the later rounds: the likeliest filling was tried in the first."""
 
 
+MOST_SHOWN = 200
+"""Characters of a filling in the words for a change."""
+
+MOST_LINES = 8
+"""Lines of a block that is written anew: of a longer one more is right than wrong."""
+
+LINE_TOKENS, BLOCK_TOKENS = 64, 128
+"""Of one filling: a line of code is seldom longer; each token takes a processor a tenth of a second."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """Characters start…end of a source that are to be written anew. after: what follows a filling in the text"""
+    """Characters start…end of a source that are to be written anew.
+
+    after: what follows a filling in the text; is_block: a filling may have several lines
+    """
 
     start: int
     end: int
     after: str = ""
+    is_block: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +91,44 @@ def find_gap_before(source: Source, statement: ast.stmt) -> Gap | None:
     return Gap(start=start, end=start, after=f"\n{indentation}")
 
 
+def find_part_gap(source: Source, statement: ast.stmt) -> Gap | None:
+    """Return a part of a statement's own line as the gap: a comparison, an operand, the arguments of a call."""
+    span = _find_own_span(source, statement)
+    if span is None:
+        return None
+    for node in list_header_nodes(statement, source):
+        if isinstance(node, ast.BinOp):
+            node = node.right
+        elif isinstance(node, ast.Call) and node.args:
+            start, end = source.get_span(node.args[0])[0], source.get_span(node.args[-1])[1]
+            return Gap(start=start, end=end) if end < span[1] else None
+        elif not isinstance(node, ast.Compare):
+            continue
+        start, end = source.get_span(node)
+        if span[0] < start and end < span[1] and "\n" not in source.text[start:end]:
+            return Gap(start=start, end=end)
+    return None
+
+
+def find_block_gap(source: Source, statement: ast.stmt) -> Gap | None:
+    """Return a statement with those that follow it in its block as the gap, if they are a few lines."""
+    start = source.get_span(statement)[0]
+    first = source.text.rfind("\n", 0, start) + 1
+    is_inside = source.find_enclosing_function(statement) is not None
+    if source.text[first:start].strip() or not is_inside or source.text.startswith("elif", start):
+        return None
+    end = source.get_span(source.get_block(statement)[-1])[1]
+    lines = source.text.count("\n", start, end) + 1
+    return Gap(start=start, end=end, is_block=True) if 1 < lines <= MOST_LINES else None
+
+
 ROUNDS = (
     Round(find=find_whole_gap),
     Round(find=find_value_gap),
     Round(find=find_whole_gap, temperature=WARM, seed=1),
     Round(find=find_gap_before),
+    Round(find=find_part_gap),
+    Round(find=find_block_gap),
     Round(find=find_value_gap, temperature=WARM, seed=2),
     Round(find=find_whole_gap, temperature=WARM, seed=3),
 )
@@ -104,13 +156,20 @@ async def iterate_filled_templates(
             gap = each.find(source, suspect.statement)
             if gap is None:
                 continue
-            filling = await filler.fill(
-                source.text[: gap.start],
-                gap.after + source.text[gap.end :],
+            request = Request(
+                prefix=source.text[: gap.start],
+                suffix=gap.after + source.text[gap.end :],
                 beside=beside,
                 temperature=each.temperature,
                 seed=each.seed,
+                tokens=BLOCK_TOKENS if gap.is_block else LINE_TOKENS,
+                stop=() if gap.is_block else ("\n",),
             )
+            filling = await filler.fill(request)
+            if filling is not None:
+                filling = cut_filling(filling, gap, source)
+            if filling is not None and not filling.text.strip():
+                continue
             key = (suspect.path, gap.start, gap.end, filling.text.strip() if filling else "")
             if filling is not None and key not in seen:
                 seen.add(key)
@@ -119,13 +178,34 @@ async def iterate_filled_templates(
             yield make_filled_template(found)
 
 
+def cut_filling(filling: Filling, gap: Gap, source: Source) -> Filling:
+    """Return a filling without what leads out of its gap: the rest of the line anew, lines outside of its block."""
+    text = filling.text
+    if gap.is_block:
+        start = source.text.rfind("\n", 0, gap.start) + 1
+        depth = gap.start - start
+        lines = text.split("\n")
+        outside = (
+            number
+            for number, line in enumerate(lines)
+            if number and line.strip() and len(line) - len(line.lstrip()) < depth
+        )
+        return replace(filling, text="\n".join(lines[: next(outside, len(lines))]).rstrip())
+    text = text.partition("\n")[0]
+    rest = source.text[gap.end :].partition("\n")[0].rstrip()
+    if rest and not gap.after and text.rstrip().endswith(rest):
+        text = text.rstrip().removesuffix(rest)
+    return replace(filling, text=text.rstrip())
+
+
 def make_filled_template(found: Mapping[ast.stmt, Sequence[tuple[Gap, Filling]]]) -> Template:
     """Return a template whose changes are the fillings of each statement."""
 
     def list_fillings(site: Site) -> Iterator[Change]:
         for gap, filling in sorted(found.get(site.statement, ()), key=lambda each: -each[1].score):
             text = filling.text.strip()
-            why = f"`{text}` is what the model writes at line {site.statement.lineno}"
+            shown = textwrap.shorten(" ".join(text.split()), MOST_SHOWN, placeholder=" …")
+            why = f"`{shown}` is what the model writes at line {site.statement.lineno}"
             yield Change(start=gap.start, end=gap.end, text=text + gap.after, why=why)
 
     return Template(name=FILLED.name, prior=FILLED.prior, precision=FILLED.precision, changes=list_fillings)

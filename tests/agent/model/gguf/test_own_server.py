@@ -144,6 +144,14 @@ def test_without_a_server_program_the_error_says_what_to_do(
         plan_server(str(file), env)
 
 
+def test_a_busy_machine_gets_fewer_threads() -> None:
+    assert [server_program.choose_threads(cores, load) for cores, load in ((8, 1), (8, 9), (1, 3))] == [
+        8,
+        4,
+        1,
+    ]
+
+
 def test_it_costs_nothing_and_has_one_name(tmp_path: Path, env: dict[str, str]) -> None:
     config = ModelConfig(api_base="http://elsewhere/v1", env=env, cache=tmp_path)
     listing = find_listing("gguf:x/y.gguf", config)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,8 +10,17 @@ from typing import Any
 
 import pytest
 
-from packages.offline.infill.filled_statements import find_gap_before, find_value_gap, find_whole_gap
-from packages.offline.infill.filler import Filler, Filling, find_filler
+from agent.model.infill.fill_forms import Filling
+from agent.model.infill.filler import is_local
+from packages.offline.infill.filled_statements import (
+    Gap,
+    cut_filling,
+    find_block_gap,
+    find_gap_before,
+    find_part_gap,
+    find_value_gap,
+    find_whole_gap,
+)
 from packages.offline.repair.templates import Source
 from tests.support.cli import run
 from tests.support.loopback import Loopback
@@ -32,44 +40,20 @@ def test_slug():
 MENDED = 'return "-".join(words).lower()'
 
 
-def fill(page: Any, **options: Any) -> tuple[Filling | None, bool | None]:
-    with Loopback(pages={"/infill": page} if page is not None else {}) as server:
-        filler = Filler(server.url, "key")
-        return asyncio.run(filler.fill("def f():\n    ", "\n", **options)), filler.works
-
-
 def make_answer(text: str, *scores: float) -> Mapping[str, Any]:
     return {"content": text, "completion_probabilities": [{"logprob": each} for each in scores]}
 
 
-@pytest.mark.parametrize(
-    ("page", "filling", "works"),
-    [
-        (make_answer("return 1  ", -0.5, -1.5), Filling(text="return 1", score=-1.0), True),
-        ({"content": "return 1"}, Filling(text="return 1", score=0.0), True),
-        ({"content": "return 1", "completion_probabilities": [3, {}]}, Filling(text="return 1", score=0.0), True),
-        (make_answer("  \n"), None, True),
-        ({"content": 3}, None, False),
-        ([], None, False),
-        (None, None, False),  # a server that knows no such request
-    ],
-)  # fmt: skip
-def test_a_filling_is_the_text_with_its_mean_log_probability(
-    page: Any, filling: Filling | None, works: bool
-) -> None:
-    assert fill(page) == (filling, works)
-
-
 def test_only_servers_on_this_machine_are_asked() -> None:
     def make(base: str) -> object:
-        address = SimpleNamespace(base=base, key="")
+        address = SimpleNamespace(base=base, key="", model="coder")
         return SimpleNamespace(inner=SimpleNamespace(inner=None, address=address))
 
-    assert find_filler(make("http://127.0.0.1:8080/v1")) is not None
-    assert find_filler(make("http://localhost:8080/v1")) is not None
-    assert find_filler(make("https://api.example.org/v1")) is None
-    assert find_filler(make("http://127.0.0.1.example.org/v1")) is None
-    assert find_filler(SimpleNamespace()) is None
+    assert is_local(make("http://127.0.0.1:8080/v1"))
+    assert is_local(make("http://localhost:8080/v1"))
+    assert not is_local(make("https://api.example.org/v1"))
+    assert not is_local(make("http://127.0.0.1.example.org/v1"))
+    assert not is_local(SimpleNamespace())
 
 
 PROGRAM = """\
@@ -116,6 +100,49 @@ def test_the_gaps_at_a_statement(line: int, whole: str | None, value: str | None
         filled = f"{source.text[: gap.start]}pass{gap.after}{source.text[gap.end :]}"
         assert [each.strip() for each in filled.splitlines()].count("pass") == 1
         ast.parse(filled)
+
+
+@pytest.mark.parametrize(
+    ("line", "part", "block"),
+    [
+        (1, None, None),  # a definition
+        (2, None, "total = 0 … return total"),
+        (3, None, "for item in items: … return total"),
+        (4, None, "if item > limit: total += 1 … total += item"),
+        (5, None, None),
+        (6, None, None),  # its block is one line
+        (7, "limit", "with open(limit) as file: … return total"),
+        (8, "file", None),
+        (9, None, None),
+    ],
+)
+def test_parts_of_lines_and_blocks_are_gaps_too(line: int, part: str | None, block: str | None) -> None:
+    source = Source("a.py", PROGRAM)
+    [statement] = [
+        each for each in ast.walk(source.tree) if isinstance(each, ast.stmt) and each.lineno == line
+    ][:1]
+    gap = find_part_gap(source, statement)
+    assert (source.text[gap.start : gap.end] if gap else None) == part
+    gap = find_block_gap(source, statement)
+    lines = source.text[gap.start : gap.end].splitlines() if gap else []
+    assert (f"{lines[0]} … {lines[-1].strip()}" if lines else None) == block
+
+
+@pytest.mark.parametrize(
+    ("old", "is_block", "written", "kept"),
+    [
+        ("limit", False, "limit + 1) as file:", "limit + 1"),  # the rest of the line, too
+        ("limit", False, "limit\nprint", "limit"),
+        ("print(file)", False, "print(1)  ", "print(1)"),
+        ("print(file)\n    return total", True, "a()\n        b()\n    c()\nd()", "a()\n        b()"),
+        ("with open(limit) as file:", True, "a()\n\n    b()\n\ndef g():\n    pass", "a()\n\n    b()"),
+    ],
+)
+def test_what_leads_out_of_a_gap_is_cut_off(old: str, is_block: bool, written: str, kept: str) -> None:
+    source = Source("a.py", PROGRAM)
+    start = PROGRAM.rindex(old)
+    gap = Gap(start=start, end=start + len(old), is_block=is_block)
+    assert cut_filling(Filling(text=written), gap, source).text == kept
 
 
 @pytest.fixture
