@@ -191,8 +191,9 @@ def _put_before(gap: Gap) -> str:
     """Return the prefix with the other files before it, as comments, for forms that have no place for them."""
     parts = []
     for name, text in gap.beside:
-        lines = "\n".join(f"# {line}" for line in text.splitlines())
-        parts.append(f"# {name}\n{lines}\n\n")
+        mark = "#" if name.endswith((".py", ".rb", ".sh")) else "//"
+        lines = "\n".join(f"{mark} {line}" for line in text.splitlines())
+        parts.append(f"{mark} {name}\n{lines}\n\n")
     return "".join(parts) + gap.prefix
 
 

@@ -108,7 +108,11 @@ class Lead(Monitor):
         if self._work is not None:
             return await self._go_on(self._work)
         work = await self._take_lead() if self._has_to_lead() or await self._is_better_led() else None
-        return [TellModel(text=work.build_question())] if work is not None else ()
+        if work is None:
+            return ()
+        if self._engine is None and not (work.candidates or work.suspects):
+            return [await self._finish(work)]  # no function to ask for, as in other languages than Python
+        return [TellModel(text=work.build_question())]
 
     def after_reply(self, reply: Reply) -> GoOn | TellModel:
         """A reply without a proposal ends no turn that the harness leads, nor does an empty one before that."""
@@ -364,6 +368,8 @@ class Lead(Monitor):
             for edit in reversed(edits):
                 await self._run_edit({"path": edit["path"], "old": edit["new"], "new": edit["old"]})
         text = f"The model found no change in {rounds} proposals that makes the tests pass."
+        if not rounds:
+            text = "No change of one place was found that makes the tests pass."
         if kept:
             text += f" These made fewer of them fail, and are in your files:\n{list_edits(kept)}"
         if work.candidates:

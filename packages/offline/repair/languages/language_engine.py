@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
+from agent.model.infill.filler import Filler
+from packages.offline.infill.filler import FILLER
 from packages.offline.repair.engine.candidates.fix_edits import extract_unique_lines
 from packages.offline.repair.engine.candidates.ranking import (
     FEW,
@@ -19,6 +21,7 @@ from packages.offline.repair.engine.candidates.ranking import (
     TIERS,
 )
 from packages.offline.repair.languages.call_reach import SuspectFunction, rank_functions
+from packages.offline.repair.languages.candidate_pool import CandidatePool
 from packages.offline.repair.languages.parsed_source import load_sources
 from packages.offline.repair.languages.tree_candidates import Candidate, generate_candidates
 from packages.offline.repair.localize.repair_hint import NO_HINT, Hint
@@ -77,6 +80,7 @@ async def repair(
                 deadline=deadline,
                 budget=budget,
                 on_progress=on_progress,
+                filler=at.facts.get(FILLER),
             )
             result = await state.run()
     except TooLarge as reason:
@@ -109,6 +113,7 @@ class _RepairRun:
     """A running repair.
 
     root: of the workspace that was copied
+    filler: the model that fills in lines, where there is one
     overlay: whole texts of the files fixed so far; report: outcomes of the tests with them
     """
 
@@ -119,6 +124,7 @@ class _RepairRun:
     budget: float
     on_progress: Progress
     hint: Hint = NO_HINT
+    filler: Filler | None = None
     overlay: dict[str, str] = field(default_factory=dict)
     fixes: list[Fix] = field(default_factory=list)
     others: list[tuple[Fix, ...]] = field(default_factory=list)
@@ -210,11 +216,16 @@ class _RepairRun:
             f"searching: {len(self._list_wanted_ids(self.report))} failing tests,"
             f" {len(self.doubts)} suspicious functions"
         )
-        waiting = generate_candidates(self.doubts[:MOST_DOUBTS], self.hint)
+        waiting = CandidatePool(
+            generate_candidates(self.doubts[:MOST_DOUBTS], self.hint), self._iterate_fillings()
+        )
         good: list[PlausibleChange] = []
-        async with asyncio.TaskGroup() as group:
-            for place in self.places:
-                group.create_task(self._try_candidates(place, waiting, good))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for place in self.places:
+                    group.create_task(self._try_candidates(place, waiting, good))
+        finally:
+            await waiting.close()
         good = self._select_reachable(good)
         best = min(good, key=lambda each: each.preference, default=None)
         if best is not None:
@@ -225,13 +236,26 @@ class _RepairRun:
             ]
         return best
 
+    def _iterate_fillings(self) -> AsyncIterator[Candidate] | None:
+        if self.filler is None:
+            return None
+        from packages.offline.infill.filled_lines import iterate_filled_candidates, read_failing_test
+
+        wanted = self._list_wanted_ids(self.report)
+        failure = next((each for each in self.report.failures if each.id in wanted), None)
+        codes = load_sources(self.places[0].at.root, self.overlay)
+        beside = read_failing_test(codes, failure) if failure is not None else []
+        return iterate_filled_candidates(
+            self.filler, self.doubts, beside, lambda: time.monotonic() < self.deadline
+        )
+
     async def _try_candidates(
-        self, place: ProjectCopy, waiting: Iterator[Candidate], good: list[PlausibleChange]
+        self, place: ProjectCopy, waiting: CandidatePool, good: list[PlausibleChange]
     ) -> None:
         """Try candidates until no better one can follow."""
         wanted = self._list_wanted_ids(self.report)
         seconds = self.report.duration * SLOWER + SLACK
-        for candidate in waiting:
+        async for candidate in waiting:
             left = self.deadline - time.monotonic()
             if left <= 0 or not self._is_in_reach(candidate, good, len(wanted)):
                 return

@@ -233,7 +233,7 @@ def test_a_fault_is_mended(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    _tool_chains(monkeypatch)
+    find_tool_chains(monkeypatch)
     result = mended(tmp_path, files)
     assert result.outcome == Outcome.FIXED, result.reason
     (fix,) = result.fixes
@@ -305,7 +305,7 @@ def _plain(text: str) -> str:
     return "".join(text.split()).replace("(", "").replace(")", "")
 
 
-def _tool_chains(monkeypatch: pytest.MonkeyPatch) -> None:
+def find_tool_chains(monkeypatch: pytest.MonkeyPatch) -> None:
     """rustup keeps its tool chains in the real home, which tests do not see."""
     cargo = shutil.which("cargo")
     if cargo is None:
