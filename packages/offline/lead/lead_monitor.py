@@ -6,10 +6,10 @@ the changes that the offline engine finds meanwhile. All of it are ordinary acti
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agent.context.profile.profiles import is_below_a_billion
@@ -27,28 +27,26 @@ from agent.monitor.answers import (
 )
 from agent.monitor.monitor import Monitor
 from agent.session_settings import LeadSettings
-from packages.offline.lead.edit_words import describe_fix, list_edits
+from packages.offline.lead.edit_words import describe_fix, describe_no_fix, describe_proposal, list_edits
+from packages.offline.lead.engine_search import (
+    ENGINE_HEAD,
+    ENGINE_SECONDS,
+    FILLING_SECONDS,
+    EngineSearch,
+    may_fall_back,
+    write_sure_edits,
+)
 from packages.offline.lead.idle_replies import IdleReplies
 from packages.offline.lead.lead_clock import LeadClock
 from sandbox.errors import UserError
-from sandbox.policy.decision import Decision, Mode
-from sandbox.policy.effects import Effect
-from tools.core.action import Action, Observation
+from sandbox.policy.decision import Mode
+from tools.core.action import Action
 
 if TYPE_CHECKING:
     from agent.monitor.monitor import Turn
     from agent.turn.runtime import Runtime
     from packages.offline.lead.edit_words import Edit
     from packages.offline.lead.led_work import LedWork
-
-ENGINE_SECONDS = 45
-"""Budget of the offline engine: a model on a processor takes as long for a reply or two."""
-
-FILLING_SECONDS = 120
-"""The same where the model fills in statements for it, which takes a processor some seconds each."""
-
-ENGINE_HEAD = 10.0
-"""Seconds for which a small model waits for the engine before its first question: most searches end by then."""
 
 CHOICES = 2
 """Questions with candidates of the engine, before the first of them is written where that is allowed unasked."""
@@ -58,9 +56,6 @@ FORMS = 3
 
 WARMER = 0.8
 """Temperature after a proposal that was made before, or was none: the likeliest reply did not help."""
-
-MOST_CHANGE = 48
-"""Characters of a change in the row of a proposal: what became of it has to fit behind it."""
 
 
 class Lead(Monitor):
@@ -75,12 +70,13 @@ class Lead(Monitor):
         )
         self._prompt = ""
         self._clock = LeadClock(purse=runtime.purse)
+        self._engine = EngineSearch(partial(runtime.run_harness_action, "repair"))
         self._reset()
 
     def _reset(self) -> None:
         self._work: LedWork | None = None
+        self._is_first = True
         self._own: Model | None = None
-        self._engine: asyncio.Task[Observation] | None = None
         self._rounds = 0
         self._unwritten: set[str] = set()
         self._edits_of: dict[str, Edit] = {}
@@ -107,10 +103,16 @@ class Lead(Monitor):
     async def before_request(self) -> Sequence[RequestAnswer]:
         if self._work is not None:
             return await self._go_on(self._work)
-        work = await self._take_lead() if self._has_to_lead() or await self._is_better_led() else None
+        is_led = self._has_to_lead() or await self._is_better_led()
+        work = await self._take_lead() if is_led else None
+        if not is_led and self._is_first and self._is_small and self._is_about_tests():
+            await self._try_engine()
+        self._is_first = False
+        if end := await self._write_sure_change():
+            return [end]
         if work is None:
             return ()
-        if self._engine is None and not (work.candidates or work.suspects):
+        if not self._engine.is_running and not (work.candidates or work.suspects):
             return [await self._finish(work)]  # no function to ask for, as in other languages than Python
         return [TellModel(text=work.build_question())]
 
@@ -233,13 +235,10 @@ class Lead(Monitor):
         self._work = work
         fills = await has_filler(runtime.workspace, runtime.loop.model)
         most, share = (FILLING_SECONDS, 0.7) if fills else (ENGINE_SECONDS, 0.5)
-        budget = int(max(5.0, min(most, self._clock.reply_seconds * share)))
-        self._engine = asyncio.ensure_future(
-            runtime.run_harness_action("repair", {"budget": budget, "hint": self._prompt[:500]})
-        )
+        budget = max(5.0, min(most, self._clock.reply_seconds * share))
+        self._engine.start(budget, self._prompt)
         # A server with one place for requests would be asked twice at once: fillings come first.
-        await asyncio.wait({self._engine}, timeout=budget if fills else ENGINE_HEAD if self._is_small else 0)
-        if self._engine.done():
+        if await self._engine.wait(budget if fills else ENGINE_HEAD if self._is_small else 0):
             await self._collect_candidates(work)
         from packages.offline.lead.led_model import LedModel
 
@@ -248,6 +247,29 @@ class Lead(Monitor):
             self._own, work, self._propose, self._get_warmth, lambda: self._clock.reply_seconds
         )
         return work
+
+    async def _try_engine(self) -> None:
+        """Let the engine search before a small model's first request, for as long as one of its replies takes."""
+        if self._given_up or self._settings.when == "never":
+            return
+        self._engine.start(max(1.0, min(ENGINE_HEAD, self._clock.reply_seconds / 4)), self._prompt)
+        await self._engine.collect()
+
+    async def _write_sure_change(self) -> StopTurn | None:
+        """Return the end of the turn by what the engine is sure of, written; None where it is sure of nothing."""
+        edits = self._take_sure_edits()
+        if not edits:
+            return None
+        text = await write_sure_edits(edits, self._run_edit, self._run_tests)
+        if not text:
+            return None
+        self._release()
+        return StopTurn(TurnEnd(reason="answer", text=text))
+
+    def _take_sure_edits(self) -> Sequence[Edit]:
+        """Return what the engine is sure of, once."""
+        edits, self._engine.sure = self._engine.sure, ()
+        return edits if self._settings.fallback != "never" else ()
 
     def _explain(self) -> str:
         """Return why the harness leads."""
@@ -273,7 +295,7 @@ class Lead(Monitor):
         await self._collect_candidates(work)
         work.note = ""
         self._choices += bool(work.candidates)
-        work.edits = work.propose(text)
+        work.edits = self._take_sure_edits() or work.propose(text)
         self._warm = not work.edits
         self._edits_of, self._unwritten = {}, set()
         for edit in work.edits:
@@ -285,18 +307,8 @@ class Lead(Monitor):
         )
 
     async def _collect_candidates(self, work: LedWork) -> None:
-        from packages.offline.lead.led_work import MOST_CANDIDATES
-
-        if self._engine is None:
-            return
-        task, self._engine = self._engine, None
-        data = (await task).data.get("repair", {})
-        fixes, others = data.get("fixes") or [], data.get("alternatives") or []
-        found = [fixes, *others] if fixes else []
-        work.candidates = [
-            [{key: str(each[key]) for key in ("path", "old", "new")} for each in one]
-            for one in found[:MOST_CANDIDATES]
-        ]
+        if (found := await self._engine.collect()) is not None:
+            work.candidates = found
 
     async def _go_on(self, work: LedWork) -> Sequence[RequestAnswer]:
         """Verify what was proposed; return the next question, or the end of the turn."""
@@ -340,11 +352,8 @@ class Lead(Monitor):
 
     def _report(self, change: str, outcome: str) -> None:
         """Log what became of a proposal, for the person: the questions and replies are not shown."""
-        told = outcome.removeprefix("Your last reply ").removeprefix("Your last ").partition("\n")[0]
-        told = told.removeprefix("change did not help and was ")
-        what = change.replace("\n- ", "; ").removeprefix("- ") or "no change"
-        what = what if len(what) <= MOST_CHANGE else f"{what[: MOST_CHANGE - 1]}…"
-        self._runtime.session.append(Signal(name=LEAD, detail=f"proposal {self._rounds}: {what}: {told}"))
+        detail = f"proposal {self._rounds}: {describe_proposal(change, outcome)}"
+        self._runtime.session.append(Signal(name=LEAD, detail=detail))
 
     # ── end ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -358,7 +367,9 @@ class Lead(Monitor):
             return StopTurn(TurnEnd(reason="answer", text=text))
         self._release()
         self._given_up = True
-        if work.candidates and await self._may_fall_back():
+        if work.candidates and await may_fall_back(
+            self._settings.fallback, self._runtime.loop.gateway.approver
+        ):
             edits = list(work.candidates[0])
             for edit in edits:
                 await self._run_edit(edit)
@@ -367,33 +378,12 @@ class Lead(Monitor):
                 return StopTurn(TurnEnd(reason="answer", text=text))
             for edit in reversed(edits):
                 await self._run_edit({"path": edit["path"], "old": edit["new"], "new": edit["old"]})
-        text = f"The model found no change in {rounds} proposals that makes the tests pass."
-        if not rounds:
-            text = "No change of one place was found that makes the tests pass."
-        if kept:
-            text += f" These made fewer of them fail, and are in your files:\n{list_edits(kept)}"
-        if work.candidates:
-            text += (
-                " The offline engine knows one: run again with --model offline, or set lead.fallback to"
-                f" always:\n{list_edits(work.candidates[0])}"
-            )
+        text = describe_no_fix(rounds, kept, work.candidates)
         return StopTurn(TurnEnd(reason="empty", text=text))
-
-    async def _may_fall_back(self) -> bool:
-        approver = self._runtime.loop.gateway.approver
-        if self._settings.fallback != "ask" or approver is None:
-            return self._settings.fallback == "always"
-        question = Decision(
-            verdict="ask",
-            reason="the model got nowhere; the offline engine has a change with which the tests pass",
-        )
-        answer = await approver.ask("repair", Effect(kind="write"), question)
-        return answer.verdict == "allow"
 
     def _release(self) -> None:
         """Give the turn back to its own model."""
-        if self._engine is not None:
-            self._engine.cancel()
+        self._engine.cancel()
         if self._own is not None:
             self._runtime.loop.model = self._own
         self._reset()

@@ -15,7 +15,6 @@ from packages.offline.lead.suspects import LONGEST, Suspect, find_named
 from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
 
-MOST_CANDIDATES = 3
 LONGEST_ANEW = 30
 """Lines of a function that a small model may be asked to write anew."""
 

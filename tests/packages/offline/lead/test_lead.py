@@ -23,6 +23,7 @@ from agent.turn.lead_monitors import attach_lead
 from cli.output.lines.event_lines import LineView
 from packages.offline.lead.idle_replies import IdleReplies
 from packages.offline.lead.lead_clock import LeadClock
+from packages.offline.model import offline_messages
 from sandbox.policy.decision import Decision
 from sandbox.policy.effects import Effect
 from tests.support.child_sessions import settings_for
@@ -58,12 +59,20 @@ PROMPT = "fix the failing tests"
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Repo:
+def sure_shop(tmp_path: Path) -> Repo:
+    """A fault that the offline engine is sure of."""
     repo = Repo(tmp_path / "shop")
     repo.write("cart.py", CART)
     repo.write("test_cart.py", TESTS)
     repo.commit_all()
     return repo
+
+
+@pytest.fixture
+def shop(sure_shop: Repo, monkeypatch: pytest.MonkeyPatch) -> Repo:
+    """The same fault, and an engine that doubts every change."""
+    monkeypatch.setattr(offline_messages, "LOW", 1.1)
+    return sure_shop
 
 
 class Talker:
@@ -189,6 +198,49 @@ def test_where_somebody_can_be_asked_they_decide_on_the_change_of_the_engine(
         "the model got nowhere; the offline engine has a change with which the tests pass"
     ]
     assert ("* rate" in shop.read("cart.py")) is (verdict == "allow")
+
+
+@pytest.mark.parametrize("lead", [{}, {"when": "always"}])
+def test_what_the_engine_is_sure_of_is_written_before_a_small_model_is_asked(
+    sure_shop: Repo, lead: Any
+) -> None:
+    end, events, asked = play(sure_shop, ["```python\ndef total(self):\n    return 30\n```"], **lead)
+    assert (end.outcome, end.files) == ("done", ["cart.py"])
+    assert end.commit
+    assert "The offline engine found the fault" in end.summary
+    assert "* rate" in sure_shop.read("cart.py")
+    assert asked == [], "no token of the model"
+    assert sum(isinstance(each, ActionEvent) and each.tool == "edit" for each in events) == 1
+
+
+def test_what_the_engine_finds_beside_the_model_is_not_given_up_for_a_worse_change(sure_shop: Repo) -> None:
+    model = Talker(["```python\ndef total(self):\n    return 30 if len(self.prices) == 2 else 27\n```"])
+    model.window = 128_000  # not small: the engine begins with its first question
+    end, _, asked = play(sure_shop, model, when="always")
+    assert end.outcome == "done"
+    assert len(asked) == 1
+    assert "* rate" in sure_shop.read("cart.py")
+
+
+def test_the_user_can_keep_the_engine_out(sure_shop: Repo) -> None:
+    end, _, asked = play(sure_shop, [RIGHT], when="always", fallback="never")
+    assert end.outcome == "done"
+    assert len(asked) == 1
+    end, events, asked = play(sure_shop, ["It is right."], prompt=PROMPT, when="never")
+    assert asked
+    assert not any(isinstance(each, ActionEvent) and each.tool == "repair" for each in events)
+
+
+def test_a_larger_model_loses_no_step_and_no_token(sure_shop: Repo) -> None:
+    model = Talker(["I will not change anything."])
+    model.window = 128_000
+    _, events, asked = play(sure_shop, model)
+    plain = Talker(["I will not change anything."])
+    plain.window = 128_000
+    sure_shop.git("checkout", "-q", ".")
+    _, other, bare = play(sure_shop, plain, when="never")
+    assert asked == bare
+    assert [type(each) for each in events] == [type(each) for each in other]
 
 
 def test_questions_and_other_work_are_not_led(shop: Repo) -> None:
