@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tools.core.action import Observation, ToolFailure
 from tools.core.registry import tool
@@ -19,13 +19,27 @@ async def run_tests(targets: list[str] = [], *, at: Workspace) -> Observation:  
     report = await run(at, targets)
     if report.outcome == "no-runner":
         raise ToolFailure(report.format_text(), report=report.as_data())
+    told = report.as_data()
+    missing = _find_missing(at, report, told) if report.failures else {}
     return Observation(
-        text=report.format_text(),
-        data={"report": report.as_data()},
+        text="\n".join(filter(None, (report.format_text(), missing.get("text", "")))),
+        data={"report": told, **({"missing": missing} if missing else {})},
         ref=report.ref,
         failed=report.outcome in ("broken", "no-tests", "timeout"),
         value=report,
     )
+
+
+def _find_missing(at: Workspace, report: TestReport, told: dict[str, Any]) -> dict[str, str]:
+    """Return what the machine lacks if that is why all of the tests fail, in words and as reason and remedy."""
+    from tools.testing.failure_causes import find_machine_cause
+
+    program = report.command.split(" ", 1)[0]
+    cause = find_machine_cause(told, at.root, program if "python" in program else "python3")
+    if cause is None:
+        return {}
+    text = f"No change of the code mends this: {cause.reason}. To get it: {cause.remedy}"
+    return {"reason": cause.reason, "remedy": cause.remedy, "text": text}
 
 
 async def run(at: Workspace, targets: Sequence[str] = ()) -> TestReport:

@@ -7,16 +7,17 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agent.app_dirs import Home, make_private_folder
 from agent.exit_codes import Exit
 from cli.commands.options import ApiBase, Folder
+from cli.commands.setup.doctor_finding import Finding, Health
+from cli.commands.setup.doctor_tests import UNTRIED, check_test_runner
 from cli.output.standard_streams import print_json
 from sandbox.errors import UserError
-from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
@@ -50,19 +51,6 @@ def doctor(
 
         raise typer.Exit(run_sandbox_report(folder, as_json=as_json))
     raise typer.Exit(run_doctor(folder, as_json=as_json))
-
-
-Health = Literal["good", "warn", "bad"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """Result of one check. `bad`: the agent cannot work without it; hint: how to get it."""
-
-    name: str
-    verdict: Health
-    detail: str
-    hint: str = ""
 
 
 def run_doctor(folder: Path, *, as_json: bool) -> int:
@@ -105,7 +93,7 @@ def collect_findings(folder: Path, home: Home, env: Mapping[str, str]) -> list[F
             *_report_opinions(home),
             _check_terminal(),
             _check_project(folder, root),
-            *_check_test_runner(root, sandbox, Path(scratch)),
+            *check_test_runner(root, sandbox, Path(scratch)),
             *_check_language_servers(root, sandbox, Path(scratch)),
         ]
 
@@ -349,41 +337,6 @@ def _check_language_servers(root: Path | None, sandbox: Sandbox | None, scratch:
     ]
 
 
-def _check_test_runner(root: Path | None, sandbox: Sandbox | None, scratch: Path) -> list[Finding]:
-    """Report how this project's tests would be run, without running them."""
-    from sandbox.process.bounded_end import run_loop
-
-    if root is None or sandbox is None:
-        return []
-    from sandbox.fs.workspace_tree import Tree
-    from tools.core.artifacts import Artifacts
-    from tools.core.tool_folders import ToolFolders
-    from tools.core.workspace import Workspace
-    from tools.testing.inspection import inspect_suites
-    from tools.testing.project_files import TestsNotRunnable
-
-    at = Workspace(
-        root=root,
-        files=Tree(root),
-        sandbox=sandbox,
-        artifacts=Artifacts(scratch / "artifacts"),
-        journal=scratch / "journal",
-        folders=ToolFolders(cache=scratch),
-    )
-
-    try:
-        suites, problems = run_loop(inspect_suites(at, scratch))
-    except (TestsNotRunnable, UserError) as error:
-        hint = 'Name one: --tests "python -m pytest", or tests.command in patchwright.toml'
-        return [Finding(name="tests", verdict="warn", detail=str(error), hint=hint)]
-    detail = "; ".join([*(f"{each.runner}: {each.command}" for each in suites), *problems])
-    stopped = next((each for each in suites if each.obstacle), None)
-    if stopped is not None:
-        detail = f"{detail}, but {stopped.obstacle}"
-        return [Finding(name="tests", verdict="warn", detail=detail, hint=stopped.remedy)]
-    return [Finding(name="tests", verdict="good", detail=detail)]
-
-
 _STYLES: dict[Health, Style] = {"good": "green", "warn": "yellow", "bad": "red"}
 
 
@@ -399,6 +352,8 @@ def _format_page(found: Sequence[Finding], fit: bool, terminal: Terminal) -> str
     verdict = "ready" if fit else "not ready: what is marked above has to be mended first"
     if fit and any(each.name == "tests" and each.verdict != "good" for each in found):
         verdict = "ready, but the tests cannot run yet"
+    elif fit and any(each.name == "tests" and each.detail.endswith(UNTRIED) for each in found):
+        verdict = "ready; the tests were not tried"
     lines.append(f"\n{paint(verdict, 'green' if fit else 'red')}")
     text = "\n".join(lines) + "\n"
     encoding = sys.stdout.encoding or "utf-8"

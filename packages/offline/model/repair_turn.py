@@ -89,6 +89,8 @@ class RepairTurn:
         if not runs:
             return self.call_tool("", "run_tests", {})
         outcome = get_report(runs[0]).get("outcome", "")
+        if missing := runs[0].data.get("missing"):
+            return self.end_turn(f"I searched for no change. {missing['text']}", "not achieved")
         if outcome in NOTHING_FAILS:
             if self.changes.test.made is not None:
                 return self._make_test(self.changes.test)

@@ -46,6 +46,23 @@ def test_a_machine_that_can_do_the_main_job_is_ready(
     assert "pytest" in page
 
 
+@pytest.mark.slow
+def test_it_is_ready_only_where_a_test_was_collected(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_doctor(project, as_json=False)
+    assert "(1 collected)" in capsys.readouterr().out
+    (project / "test_one.py").write_text("def test_one(:\n")
+    run_doctor(project, as_json=False)
+    page = capsys.readouterr().out
+    assert "but no test was collected" in page
+    assert page.endswith("\nready, but the tests cannot run yet\n")
+    (project / "test_one.py").unlink()
+    (project / "Makefile").write_text("test:\n\ttrue\n")
+    run_doctor(project, as_json=False)
+    assert capsys.readouterr().out.endswith("\nready; the tests were not tried\n")
+
+
 def test_findings_come_as_json_too(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_doctor(project, as_json=True) == 0
     told = json.loads(capsys.readouterr().out)
