@@ -77,8 +77,9 @@ CONSTRAINTS = r"grep -v -- --hash requirements.lock | sed 's/ \\$//' > constrain
 NOT_RUN_HERE = {
     *("make demo", "make test", "export OPENAI_API_KEY=…", "patchwright", CONSTRAINTS),
     *("pipx install .", 'pipx install . --pip-args="--constraint $PWD/constraints.txt"'),
+    'patchwright run "make the tests pass" --model gguf:~/models/coder.gguf',
 }
-"""Run by others: the first by CI and the packaging tests, the last one by the terminal's tests."""
+"""Run by others: CI and the packaging tests, the terminal's tests, the test of docs/local-models.md."""
 
 ENDS = {
     "session": {0, 2, 3},
