@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from agent.model.protocol import UNPAID, Model
 from agent.model.providers.endpoints import BARE, DEFAULTS, ENDPOINTS, LITELLM, REASONING, Endpoint
-from agent.model.providers.name_errors import build_missing_key_error, build_unknown_model_error
 from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -96,6 +95,8 @@ def create_model(name: str, context: ModelConfig) -> Model:
         return _create_litellm_model(name, f"{provider}/{model}", provider, context)
     if context.api_base:  # any other name is the server's own, including slashes
         return _create_http_model(name, "openai", name, context)
+    from agent.model.providers.name_errors import build_unknown_model_error
+
     raise build_unknown_model_error(name)
 
 
@@ -121,6 +122,8 @@ def find_listing(name: str, context: ModelConfig) -> Listing | None:
     provider, model = _parse_model_name(name, context.api_base)
     if provider != "litellm" and provider not in ENDPOINTS and provider not in LITELLM:
         if not context.api_base:
+            from agent.model.providers.name_errors import build_unknown_model_error
+
             raise build_unknown_model_error(name)
         provider, model = "openai", name
     return Catalog(context.cache, context.listings).find(_list_spellings(name, provider, model))
@@ -156,6 +159,8 @@ def _create_http_model(name: str, provider: str, model: str, context: ModelConfi
     at_home = base == endpoint.base
     variable, key = _find_key(endpoint.keys, context.env)
     if at_home and endpoint.keys and not key:
+        from agent.model.providers.name_errors import build_missing_key_error
+
         raise build_missing_key_error(name, endpoint.keys)
     from agent.model.http.http_model import HttpModel, ModelAddress
 
@@ -345,6 +350,8 @@ def _normalize_ollama_host(host: str) -> str:
 def _create_litellm_model(name: str, model: str, provider: str, context: ModelConfig) -> Model:
     api_base = context.api_base
     variables = LITELLM.get(provider, ENDPOINTS[provider].keys if provider in ENDPOINTS else ())
+    from agent.model.providers.name_errors import build_missing_key_error, build_unknown_model_error
+
     if "/" not in model:
         raise build_unknown_model_error(name)
     variable, key = _find_key(variables, context.env)

@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from packages.offline.lead.edit_words import describe_fix
-from packages.offline.model.offline_messages import select_confident_fixes
 from sandbox.policy.decision import Decision
 from sandbox.policy.effects import Effect
 
@@ -81,6 +80,8 @@ class EngineSearch:
 
 def select_sure_edits(repair: Mapping[str, Any]) -> list[Edit]:
     """Return the edits of a repair that mends all failing tests with changes that are not in doubt; else none."""
+    from packages.offline.model.offline_messages import select_confident_fixes
+
     fixes = repair.get("fixes") or []
     if repair.get("outcome") != "fixed" or len(select_confident_fixes(fixes)) != len(fixes):
         return []
