@@ -41,7 +41,8 @@ def run(at: Workspace, *targets: str) -> tuple[Observation, TestReport]:
     observation = call(run_tests, at, targets=list(targets))
     report = at.facts["tests"]
     assert isinstance(report, TestReport)
-    assert observation.data == {"report": report.as_data()}
+    assert observation.data["report"] == report.as_data()
+    assert set(observation.data) <= {"report", "missing"}
     return observation, report
 
 
