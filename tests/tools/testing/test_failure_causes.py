@@ -31,7 +31,7 @@ def root(tmp_path: Path) -> Path:
             "ImportError: cannot import name 'Markup' from 'jinja2' (/venv/lib/python3.11/site-packages/jinja2/x.py)",
             "py -m pip install --upgrade jinja2",
         ),
-        ("ImportError: cannot import name 'total' from 'cart' (/work/src/cart.py)", ""),
+        ("ImportError: cannot import name 'total' from 'cart' (/shop/src/cart.py)", ""),
         ("Error: Cannot find module 'left-pad'\nRequire stack:", "npm install"),
         ("Error: Cannot find module '@scope/x/y'", "npm install --save-dev @scope/x"),
         ("Error: Cannot find module './titles'", ""),
