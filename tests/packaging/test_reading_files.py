@@ -183,6 +183,7 @@ ALLOWED = {
     "agent/verify/uncommitted_setup.py": OWN,
     "packages/offline/infill/filled_search.py": "through the engine's reader: by the tools' place",
     "tools/testing/package_suites.py": "through Project.read_text: by the tools' place, bounded",
+    "tools/testing/package_coverage.py": "through Project.read_text: by the tools' place, bounded",
     "tools/testing/packages.py": "through Project.read_text: by the tools' place, bounded",
     "packages/search/programs/keyed_answers.py": "through Project.read_text: by the tools' place, bounded",
     "packages/offline/repair/engine/own_work.py": "by the tools' place",

@@ -9,6 +9,7 @@ from typing import Any
 
 from sandbox.fs.regular_file import MANIFEST, UnsafeFileError, read_regular_file
 from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.parsed_data import parse_json, parse_toml
 
 
@@ -45,7 +46,7 @@ LOCK_FILES = tuple(
     )
 )
 
-_STATES_DEPENDENCIES = re.compile(
+_STATES_DEPENDENCIES = compile_lazily(
     "depend|require|workspaces|^version$|^name$|^source$|^overrides$|^resolutions$", re.I
 )
 
