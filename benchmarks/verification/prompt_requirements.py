@@ -22,6 +22,7 @@ from pathlib import Path
 from agent.verify.requirement import EXECUTED_KINDS
 from packages.search.requirements.extraction import extract_requirements
 from packages.search.requirements.static_checks import check_statically
+from packages.search.requirements.symbol_checks import check_symbols
 from packages.search.requirements.turn_changes import TurnChanges
 from sandbox.backends.selection import choose_sandbox
 from sandbox.fs.workspace_tree import Tree
@@ -129,7 +130,7 @@ async def measure(
             for each in wanted:
                 if each.kind == "group":
                     continue
-                result = await check_statically(each, changes, at)
+                result = await check_statically(each, changes, at) or await check_symbols(each, changes, at)
                 if result is None or result.evidence is None:
                     counts["not checked"] += 1
                     continue

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 OF_OURS = {
     "packages/evaluation/suites/suite_table.py": "a module of ours, by the table of suites",
     "packages/setup/commands/import_.py": "a module of ours, by an agent that the option allows",
+    "packages/setup/sessions/import_sessions.py": "a module of ours, by an agent that the command allows",
     "packages/warm/loaded_modules.py": "a module of ours or of Python, by the list of those that a run has loaded",
     "agent/events/__init__.py": "a module of ours, by the table of rare events",
     "agent/turn/late_parts.py": "a module of ours, by the list of those that a reply needs",

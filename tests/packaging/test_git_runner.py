@@ -34,6 +34,8 @@ MAY_START = {
     "packages.evaluation.suites.programs.program_judge": "runs inside a sandbox",
     "packages.evaluation.suites.programs.tests_judge": "runs inside a sandbox",
     "patchwright.api.process": "Patchwright itself, for a session of a Python program",
+    "agent.model.gguf.own_server": "Patchwright itself, as the keeper of a model server",
+    "agent.model.gguf.server_keeper": "llama.cpp's server, confined",
     "packages.warm.warm_server": "forks itself, for a start of Patchwright",
     "packages.warm.commands.warm": "Patchwright itself, as the warm process",
     "cli.detached.launch": "Patchwright itself, without a terminal",

@@ -24,6 +24,11 @@ WRITES = "opens for writing, or a folder's handle"
 ALLOWED = {
     "patchwright/launcher.py": OWN,
     "patchwright/warm_client.py": OWN,
+    "agent/extension/hooks/hook_dialect.py": OWN,
+    "packages/setup/importing/peers/peer_files.py": OWN,
+    "packages/setup/sessions/foreign_turns.py": "logs of other agents of the user's, or a file that is named",
+    "packages/setup/sessions/gemini_sessions.py": "logs of other agents of the user's, or a file that is named",
+    "packages/setup/sessions/import_sessions.py": "logs of other agents of the user's, or a file that is named",
     "packages/warm/caller_check.py": "/proc and the control groups",
     "packages/warm/forked_run.py": SYSTEM,
     "packages/warm/warm_server.py": OWN,

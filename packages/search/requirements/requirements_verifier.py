@@ -189,8 +189,10 @@ class RequirementsVerifier:
         if each.kind in ("group", "judged"):
             return Result(detail="" if each.kind == "group" else "no code can check it"), ""
         from packages.search.requirements.static_checks import check_statically
+        from packages.search.requirements.symbol_checks import check_symbols
 
-        return await check_statically(each, self._changes, self.workspace) or Result(), ""
+        result = await check_statically(each, self._changes, self.workspace)
+        return result or await check_symbols(each, self._changes, self.workspace) or Result(), ""
 
     async def _ask_opinions(
         self, advice: Advice, prompt: str, results: Mapping[str, Result]

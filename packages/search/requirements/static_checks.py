@@ -25,9 +25,6 @@ MOST_NAMED = 5
 """Files or names in a detail."""
 
 
-SYMBOL_KINDS = ("renamed", "documented", "typed", "deprecated", "tested", "code-changed")
-
-
 def met(detail: str = "") -> Result:
     """Return the result of a check that held."""
     return Result(state="met", evidence="static", detail=detail)
@@ -42,13 +39,6 @@ async def check_statically(each: Requirement, changes: TurnChanges, at: Workspac
     """Return the result of a requirement; None for a kind that is not checked here."""
     if (check := _CHECKS.get(each.kind)) is not None:
         return check(each.check, changes, at)
-    if each.kind in SYMBOL_KINDS:
-        from packages.search.requirements.symbol_checks import SYMBOL_CHECKS
-
-        try:
-            return await asyncio.to_thread(SYMBOL_CHECKS[each.kind], each.check, changes, at)
-        except UserError as problem:
-            return Result(detail=f"the code index cannot be asked: {problem.message}")
     if (look := _LOOKUPS.get(each.kind)) is not None:
         try:
             return await asyncio.to_thread(look, each.check, at)

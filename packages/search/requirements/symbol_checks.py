@@ -7,15 +7,17 @@ the requirement is not checked.
 from __future__ import annotations
 
 import ast
+import asyncio
 import re
 from collections.abc import Callable, Mapping
 from itertools import islice
 
-from agent.verify.requirement import Kind, Result
+from agent.verify.requirement import Kind, Requirement, Result
 from packages.search.requirements.definition_text import read_definition
 from packages.search.requirements.static_checks import met, query_definitions, split_place, unmet
 from packages.search.requirements.turn_changes import TurnChanges
 from packages.search.requirements.wording import ARROW
+from sandbox.errors import UserError
 from sandbox.lazy_pattern import compile_lazily
 from tools.code.code_tool import query_index
 from tools.core.workspace import Workspace
@@ -198,7 +200,7 @@ def _count_tests(text: str | None) -> int:
     return len(_TEST.findall(text or ""))
 
 
-SYMBOL_CHECKS: Mapping[Kind, Callable[[str, TurnChanges, Workspace], Result]] = {
+_CHECKS: Mapping[Kind, Callable[[str, TurnChanges, Workspace], Result]] = {
     "renamed": check_renamed,
     "documented": check_documented,
     "typed": check_typed,
@@ -206,3 +208,13 @@ SYMBOL_CHECKS: Mapping[Kind, Callable[[str, TurnChanges, Workspace], Result]] = 
     "tested": check_tested,
     "code-changed": check_code_changed,
 }
+
+
+async def check_symbols(each: Requirement, changes: TurnChanges, at: Workspace) -> Result | None:
+    """Return the result of a requirement; None for a kind that is not checked here."""
+    if (check := _CHECKS.get(each.kind)) is None:
+        return None
+    try:
+        return await asyncio.to_thread(check, each.check, changes, at)
+    except UserError as problem:
+        return Result(detail=f"the code index cannot be asked: {problem.message}")

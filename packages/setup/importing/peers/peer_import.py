@@ -22,6 +22,7 @@ from packages.setup.importing.peers.peer_files import (
 )
 from packages.setup.importing.peers.peer_permissions import add_permissions
 from packages.setup.importing.peers.peer_servers import add_peer_servers, list_servers
+from sandbox.fs.regular_file import SOURCE, read_regular_text
 
 
 def read_peer(name: str, root: Path) -> ImportPlan:
@@ -126,7 +127,8 @@ class _Reader:
             plan.add_files(folder, "commands")
             add_commands(plan, folder)
             for path in folder.rglob("*.md") if folder.is_dir() else ():
-                if words := re.findall(r"\$(?!ARGUMENTS)[A-Z_]{2,}", path.read_text("utf-8", "replace")):
+                text = read_regular_text(path, SOURCE, "replace") or ""
+                if words := re.findall(r"\$(?!ARGUMENTS)[A-Z_]{2,}", text):
                     plan.left.append(f"{path}: write {', '.join(dict.fromkeys(words))} as $1, $2, …")
         self._add_command_table(find_value(self._settings, tables.get("commands", "")))
         for name in peer.get("skills", ()):

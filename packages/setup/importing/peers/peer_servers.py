@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
@@ -11,12 +10,13 @@ from typing import Any
 
 from packages.setup.importing.import_plan import ImportPlan, add_servers, get_names
 from packages.setup.importing.peers.peer_files import Table, find_value, read_table
+from sandbox.lazy_pattern import compile_lazily
 
 _LOCAL = ("local", "stdio")
-_PLAIN = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
-_MARKED = {"env:": re.compile(r"\$\{env:(\w+)\}"), "{env:": re.compile(r"\{env:(\w+)\}")}
-_OTHER = re.compile(r"\$\{(?!env:|userHome\})[^}]*\}?")
-_COMPUTED = re.compile(r"\$\(|`|\{file:")
+_PLAIN = compile_lazily(r"\$([A-Za-z_][A-Za-z0-9_]*)")
+_MARKED = {"env:": compile_lazily(r"\$\{env:(\w+)\}"), "{env:": compile_lazily(r"\{env:(\w+)\}")}
+_OTHER = compile_lazily(r"\$\{(?!env:|userHome\})[^}]*\}?")
+_COMPUTED = compile_lazily(r"\$\(|`|\{file:")
 
 
 def list_servers(peer: Table, settings: Table, folder: Path, plan: ImportPlan) -> tuple[dict[str, Any], str]:
