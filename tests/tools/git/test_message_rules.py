@@ -117,6 +117,38 @@ def test_what_cannot_be_read_rules_nothing(name: str, text: str, tmp_path: Path)
     assert read_message_rules(tmp_path).check("x y z") == []
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(a|a)*b",
+        "(a*)*b",
+        "(a+)+b",
+        "(.*,){20}x",
+        "(a?){60}b",
+        ".*.*.*.*.*.*.*x",
+        "(x{1,99}){1,99}y",
+        "(?:a|ab?){9}+c",
+    ],
+)
+def test_a_pattern_that_may_take_time_without_end_rules_nothing(pattern: str) -> None:
+    assert MessageRules(message_patterns=(pattern,)).check("a" * 300 + "\n\n" + "a, " * 90) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "good", "bad"),
+    [
+        (r"^(feat|fix)(\(.+\))?!?: .+", "fix(cart): sum", "sum"),
+        (r"(?s)(build|fix)(\(\S+\))?!?: ([^\n\r]+)((\n\n.*)|(\s*))?$", "fix: sum", "fixes: sum"),
+        (r"^[A-Z]{2,5}-\d+ .*", "SHOP-12 sum", "sum"),
+    ],
+)
+def test_usual_patterns_are_kept(pattern: str, good: str, bad: str) -> None:
+    rules = MessageRules(message_patterns=(pattern,))
+    assert not rules.check(good)
+    assert rules.check(bad)
+
+
 def test_rules_of_two_tools_hold_together(tmp_path: Path) -> None:
     (tmp_path / ".commitlintrc").write_text(CONVENTIONAL)
     (tmp_path / ".gitlint").write_text("[title-max-length]\nline-length=40\n[general]\nignore=B6,T3\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
@@ -176,20 +177,56 @@ def has_case(text: str, name: str) -> bool:
     return False
 
 
-_NESTED = compile_lazily(r"[*+}]\)?\)[*+{]|\)[*+]\)[*+]")
-"""A repetition of a repetition, which may take time without end."""
-
 LONGEST_PATTERN = 400
+LONGEST_TEXT = 2_000
+MOST_REPETITIONS, FEW = 5, 9
+"""Repetitions of more than a few in one pattern: the time grows with the text's length to their power."""
 
 
 def _fits(pattern: str, text: str) -> bool:
     """Return whether a text matches a project's pattern from its start; also if that cannot be told."""
-    if len(pattern) > LONGEST_PATTERN or _NESTED.search(pattern):
+    if len(pattern) > LONGEST_PATTERN or len(text) > LONGEST_TEXT:
         return True
     try:
-        return re.match(pattern, text) is not None
-    except re.error:  # of another dialect
+        return not _is_bounded(pattern) or re.match(pattern, text) is not None
+    except (re.error, OverflowError, RecursionError):  # of another dialect
         return True
+
+
+def _is_bounded(pattern: str) -> bool:
+    """Return whether a stranger's pattern is matched in time: nothing is repeated that itself varies or branches.
+
+    Raises re.error for what is no pattern.
+    """
+    repetitions = 0
+
+    def walk(items: object, *, repeated: bool) -> bool:
+        nonlocal repetitions
+        if not isinstance(items, list | tuple | parser.SubPattern):
+            return True
+        for item in items:
+            if isinstance(item, tuple) and item and item[0] in _REPEATS:
+                low, high, inner = item[1]
+                if repeated and low != high:
+                    return False
+                repetitions += low != high and high > FEW
+                if not walk(inner, repeated=repeated or high > 1):
+                    return False
+            elif isinstance(item, tuple) and item and item[0] is parser.BRANCH:
+                if repeated or not all(walk(each, repeated=False) for each in item[1][1]):
+                    return False
+            elif not walk(item, repeated=repeated):
+                return False
+        return True
+
+    parser: Any = re._parser  # type: ignore[attr-defined]  # the library's own reading of a pattern
+    return walk(parser.parse(pattern), repeated=False) and repetitions <= MOST_REPETITIONS
+
+
+_REPEATS = frozenset(
+    getattr(re._constants, name)  # type: ignore[attr-defined]
+    for name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
+)
 
 
 def split_footer(text: str) -> tuple[str, str]:
