@@ -190,7 +190,9 @@ async def check_stated_result(each: Requirement, at: Workspace, run_action: RunA
         folder=folder, module=module, root=call.root, call=call.text, token=token,
         error=wanted if relation == RAISES else "None", value="None" if relation == RAISES else wanted,
     )  # fmt: skip
-    made = await run_action("shell", {"command": f"python3 -c {shlex.quote(program)}"})
+    # That of the tests, if they were run: it has what the project needs.
+    python = next((one.path for one in at.facts.get("interpreters", {}).values()), "python3")
+    made = await run_action("shell", {"command": f"{shlex.quote(python)} -c {shlex.quote(program)}"})
     told = next((line for line in reversed(made.text.splitlines()) if line.startswith(token)), "")
     state, _, detail = told.removeprefix(token).strip().partition(" ")
     if state not in ("met", "unmet"):
@@ -209,14 +211,14 @@ def _split_module(path: str, at: Workspace) -> tuple[str, str]:
 
 
 _PROGRAM = """\
-import os, sys
+import importlib, os, sys
 sys.path.insert(0, os.path.abspath({folder!r}))
 def tell(state, detail):
     sys.stdout.flush()
     os.write(1, ("\\n{token} " + state + " " + " ".join(detail.split())[:300] + "\\n").encode("utf-8", "replace"))
     os._exit(0)
 try:
-    from {module} import {root}
+    {root} = getattr(importlib.import_module({module!r}), {root!r})
 except BaseException as error:
     tell("open", "not run: " + repr(error))
 try:
