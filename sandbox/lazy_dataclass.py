@@ -218,22 +218,20 @@ def _late_setstate(self: Any, state: list[Any]) -> None:
 
 def _install(instance: object, name: str) -> Callable[..., Any]:
     """Make a method of the class that an instance has it from, in place of what stood for it; return it."""
-    late = _LATE[name]
-    return _make_method(
-        next(each for each in type(instance).__mro__ if each.__dict__.get(name) is late), name
-    )
+    cls = next(each for each in type(instance).__mro__ if each.__dict__.get(name) is _LATE[name])
+    return _make_method(cls, name)
 
 
 def list_with_init() -> list[int]:
-    """Return the numbers of the classes that have had an instance, in the order in which all were declared."""
+    """Return the numbers of the classes that have had an instance, in the order of their declarations."""
     return [number for number, cls in enumerate(_MADE) if cls.__dict__.get("__init__") is not _late_init]
 
 
 def make_init_of(numbers: Iterable[int]) -> None:
     """Make `__init__` ahead of its use, by the classes' numbers; those that are not declared here are passed over."""
-    for number in numbers:
-        if number < len(_MADE) and _MADE[number].__dict__.get("__init__") is _late_init:
-            _make_method(_MADE[number], "__init__")
+    for cls in (_MADE[number] for number in numbers if number < len(_MADE)):
+        if cls.__dict__.get("__init__") is _late_init:
+            _make_method(cls, "__init__")
 
 
 def _make_method(cls: type, name: str) -> Callable[..., Any]:

@@ -37,6 +37,7 @@ from agent.verify.suite_evidence import SuiteEvidence, list_modified_files
 from agent.verify.suite_verifier import RunAction, SuiteVerifier
 from agent.verify.verdict import Claim, Verdict, Verifier, combine_verdicts
 from agent.verify.weakened_tests import WeakenedTests, WeakenedTestsVerifier
+from sandbox.extensions import load_extension
 from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
 from tools.changes.change_tracker import Snapshotter
@@ -149,19 +150,7 @@ class TurnConclusion:
         if self.rules:
             self._add_required_tests()
         if self.settings.requirements == "auto" and not self.is_child:
-            self._add_requirements()
-
-    def _add_requirements(self) -> None:
-        from sandbox.extensions import load_extension
-
-        self.verifiers.append(
-            load_extension("checks", "late_requirements")(
-                workspace=self.workspace,
-                run_action=self.run_action,
-                get_verification=lambda: self.verification,
-                record=self.session.append,
-            )
-        )
+            self.verifiers.append(load_extension("checks", "late_requirements")(self))
 
     async def prepare_turn(self, prompt: str) -> Prepared:
         """Do what the settings want before the work: return text for the model, or that the turn is over."""
@@ -208,8 +197,6 @@ class TurnConclusion:
             await self.run_action("write", {"path": path, "content": kept.script})
 
     def _add_reproduction(self) -> Reproducer:
-        from sandbox.extensions import load_extension
-
         added: Reproducer = load_extension("checks", "reproduction")(workspace=self.workspace)
         self.reproduction = added
         self.verifiers.append(added)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agent.turn.runtime import Runtime
+from agent.turn.turn_end import TurnConclusion
 from agent.verify.requirement import OWN_SOURCES, RequirementFile
 from packages.search.requirements.requirements_verifier import NAME, RequirementsVerifier
 
@@ -35,6 +34,12 @@ def attach_requirements(
     return verifier
 
 
-def build_late_check(**parts: Any) -> RequirementsVerifier:
-    """Return the check of the prompts that are read at the end of a turn. parts: see `RequirementsVerifier`"""
-    return RequirementsVerifier(reads_late=True, **parts)
+def build_late_check(conclusion: TurnConclusion) -> RequirementsVerifier:
+    """Return the check of the prompts of a session that are read at the end of their turns."""
+    return RequirementsVerifier(
+        workspace=conclusion.workspace,
+        run_action=conclusion.run_action,
+        get_verification=lambda: conclusion.verification,
+        record=conclusion.session.append,
+        reads_late=True,
+    )
