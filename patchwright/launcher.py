@@ -23,7 +23,8 @@ def main() -> int:
         return 0
     if sys.argv[1:] in (["--help"], ["-h"]) and _print_prepared_help():
         return 0
-    if (ended := _run_warm()) is not None:
+    ended = _run_warm()
+    if ended is not None:
         return ended
     open_floors()
     from cli.start import run_command_line
@@ -31,7 +32,7 @@ def main() -> int:
     return run_command_line()
 
 
-def _run_warm() -> int | None:
+def _run_warm() -> "int | None":
     """Have the user's warm process run a command that scripts and hooks wait for; None where there is none."""
     if sys.argv[1:2] not in (["run"], ["-p"]) and sys.argv[1:3] != ["hook", "run"]:
         return None
