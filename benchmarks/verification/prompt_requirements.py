@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.verify.requirement import EXECUTED_KINDS
-from packages.search.requirements.extraction import extract_requirements
+from packages.search.requirements.extraction import extract_late_requirements
 from packages.search.requirements.static_checks import check_statically
 from packages.search.requirements.symbol_checks import check_symbols
 from packages.search.requirements.turn_changes import TurnChanges
@@ -118,7 +118,7 @@ async def measure(
             prompt = message.partition("\n")[0] if options.subject else message
             counts["commits"] += 1
             began = time.perf_counter()
-            wanted = [each for each in extract_requirements(prompt) if each.kind not in EXECUTED_KINDS]
+            wanted = [each for each in extract_late_requirements(prompt) if each.kind not in EXECUTED_KINDS]
             counts["milliseconds"] += round(1000 * (time.perf_counter() - began))
             if not any(each.kind != "group" for each in wanted):
                 continue

@@ -45,17 +45,21 @@ def extract_requirements(text: str) -> list[Requirement]:
 
 _OF_TEXT = compile_lazily(
     r"\b(?:comments?|docstrings?|documentation|docs?|typos?|spelling|grammar|wording|format\w*|whitespace|indent\w*|lint\w*"
-    r"|style|license|headers?|todos?|links?|types?|annotations?|hints?|examples?|readme|changelog)\b",
+    r"|style|license|headers?|todos?|links?|urls?|layout|versions?|mypy|pyright|types?|annotations?|hints?|examples?|readme|changelog)\b",
     re.IGNORECASE,
 )
 
 
 def extract_late_requirements(prompt: str) -> list[Requirement]:
-    """Return what is checked of every prompt: without tests, which the suite's verdict covers, but with the demand
-    that a repair of code is more than another comment."""
+    """Return what is checked of every prompt, with the demand that a repair of code is more than another comment.
+
+    Tests are left to the suite's verdict, and a file that was named and not changed to the notices, which stop nothing.
+    """
     from agent.prompt.prompt_reader import read_intent
 
-    found = [each for each in extract_requirements(prompt) if each.kind != "tests"]
+    found = [each for each in extract_requirements(prompt) if each.kind not in ("tests", "file-changed")]
+    parents = {each.parent for each in found}
+    found = [each for each in found if each.kind != "group" or each.id in parents]
     if read_intent(prompt).kind == "repair" and not _OF_TEXT.search(prompt):
         text = describe_check("code-changed", "")
         found.append(Requirement(id=f"r{len(found) + 1}", text=text, kind="code-changed", source="prompt"))
