@@ -14,8 +14,7 @@ from patchwright.version import VERSION
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # what is imported is paid at every start
     import _socket
-    from collections.abc import Callable, Mapping
-    from typing import Any
+    from collections.abc import Mapping
 
 FOLDER, SOCKET = "warm", "socket"
 """Of the data folder; and in it."""
@@ -134,21 +133,24 @@ def _follow(link: _socket.socket, descriptors: list[int]) -> int:
 
     link.settimeout(None)
 
-    def send(number: int, frame: object) -> None:
+    def send(number: int, frame: object = None) -> None:
         try:  # noqa: SIM105 (contextlib is not loaded)
             link.send(b"%c" % number)
         except OSError:  # the run is over
             pass
-        if number == signals.SIGTSTP:
-            restore: Callable[..., Any] = signals.signal
-            restore(number, signals.SIG_DFL)
-            os.kill(os.getpid(), number)
-            restore(number, send)  # continued
+
+    def stop(number: int, frame: object) -> None:
+        send(number)
+        signals.signal(number, signals.SIG_DFL)
+        os.kill(os.getpid(), number)
+        # Continued; or not stopped at all, which is so where no shell would continue it (an orphaned process group).
+        signals.signal(number, stop)
+        send(signals.SIGCONT)
 
     for name in PASSED_ON:
         number = getattr(signals, name)
         if signals.getsignal(number) != signals.SIG_IGN:
-            signals.signal(number, send)
+            signals.signal(number, stop if name == "SIGTSTP" else send)
     try:
         numbers = pack(f"{len(descriptors)}i", *descriptors)
         link.sendmsg([b"A%d\n" % len(descriptors), numbers], [(SOL_SOCKET, SCM_RIGHTS, numbers)])

@@ -155,8 +155,6 @@ class RequirementsVerifier:
             self._is_read = True
             found = extract_late_requirements(claim.prompt)
             self.requirements = [*found, *number_requirements(self.requirements, found)]
-            if self.requirements:
-                self.record(RequirementsEvent(items=[asdict(each) for each in self.requirements]))
         if not self.requirements or (self.reads_late and self.get_verification().outcome == "failed"):
             return None
         results: dict[str, Result] = {}
@@ -167,8 +165,16 @@ class RequirementsVerifier:
         if self.advice is not None and not returns:
             results |= await self._ask_opinions(self.advice, claim.prompt, results)
         self.results = combine_groups(self.requirements, results)
+        if self.reads_late and self._says_nothing_new():
+            return None
         self.record(RequirementsEvent(stage="checked", items=list_results(self.requirements, self.results)))
         return self._build_verdict(outputs, returns=returns)
+
+    def _says_nothing_new(self) -> bool:
+        """Return whether all that was checked is that a repair changes code, as nearly every one does."""
+        return all(each.kind == "code-changed" for each in self.requirements) and not any(
+            each.is_failure for each in self.results.values()
+        )
 
     def _can_return(self, results: Mapping[str, Result]) -> bool:
         """Return whether the turn goes back to the model: not if it has changed nothing since it did."""

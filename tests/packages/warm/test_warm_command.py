@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,7 +59,7 @@ def test_it_is_started_shown_and_stopped(ledger: Path) -> None:
 
 
 def test_the_same_task_ends_the_same(warm: Path) -> None:
-    turns = [
+    turns: list[dict[str, Any]] = [
         {"calls": [call("shell", command="echo $((6 * 7)) > noted.txt; cat noted.txt")]},
         {"text": "Noted."},
     ]
@@ -133,7 +134,7 @@ except OSError as error:
 def test_no_command_of_a_session_reaches_it(warm: Path, sandbox: str) -> None:
     place = Path(os.environ["PATCHWRIGHT_HOME"], "data", "warm", "socket")
     (warm / "ask.py").write_text(ASK)
-    turns = [
+    turns: list[dict[str, Any]] = [
         {"calls": [call("shell", command=f"python3 ask.py {place}")]},
         {"text": "Tried."},
     ]

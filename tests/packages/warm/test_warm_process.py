@@ -157,13 +157,27 @@ def test_an_interrupt_is_passed_on(warm: Warm, tmp_path: Path) -> None:
 
 def test_a_stopped_caller_stops_its_run(warm: Warm, tmp_path: Path) -> None:
     begun = tmp_path / "begun"
-    with warm.start("run", "interrupt", str(begun)) as client:
+    # A group of its own, as a shell gives one: in an orphaned one nothing is stopped.
+    with warm.start("run", "interrupt", str(begun), process_group=0) as client:
         wait_for(lambda: begun.exists() and begun.read_text())
         run = Path(f"/proc/{begun.read_text()}/stat")
         client.send_signal(signal.SIGTSTP)
         wait_for(lambda: run.read_text().rpartition(")")[2].split()[0] == "T")
         wait_for(lambda: Path(f"/proc/{client.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
         client.send_signal(signal.SIGCONT)
+        wait_for(lambda: run.read_text().rpartition(")")[2].split()[0] == "S")
+        client.send_signal(signal.SIGINT)
+        client.communicate(timeout=30)
+    assert client.returncode == 130
+
+
+def test_a_caller_that_is_not_stopped_goes_on(warm: Warm, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    with warm.start("run", "interrupt", str(begun), start_new_session=True) as client:
+        wait_for(lambda: begun.exists() and begun.read_text())
+        run = Path(f"/proc/{begun.read_text()}/stat")
+        client.send_signal(signal.SIGTSTP)
+        time.sleep(0.3)
         wait_for(lambda: run.read_text().rpartition(")")[2].split()[0] == "S")
         client.send_signal(signal.SIGINT)
         client.communicate(timeout=30)
