@@ -148,13 +148,19 @@ class RequirementsVerifier:
 
     async def verify(self, claim: Claim) -> Verdict | None:
         """Check all requirements; None if there are none."""
-        self._added = []
-        if self.reads_late and not self._is_read and self._changes.list_changed_files():
+        if self.reads_late and not self._is_read and (self._added or self._changes.list_changed_files()):
             from packages.search.requirements.extraction import extract_late_requirements
 
             self._is_read = True
-            found = extract_late_requirements(claim.prompt)
-            self.requirements = [*found, *number_requirements(self.requirements, found)]
+            found = list(self._added)
+            known = {(each.kind, each.check) for each in found}
+            fresh = [
+                each
+                for each in extract_late_requirements(claim.prompt)
+                if (each.kind, each.check) not in known
+            ]
+            self.requirements = [*found, *number_requirements(_drop_empty_groups(fresh), found)]
+        self._added = []
         if not self.requirements or (self.reads_late and self.get_verification().outcome == "failed"):
             return None
         results: dict[str, Result] = {}
@@ -164,17 +170,21 @@ class RequirementsVerifier:
         returns = claim.is_done and self._can_return(results)
         if self.advice is not None and not returns:
             results |= await self._ask_opinions(self.advice, claim.prompt, results)
+        if self.reads_late:
+            self._leave_out_usual(results)
+            if not self.requirements:
+                return None
         self.results = combine_groups(self.requirements, results)
-        if self.reads_late and self._says_nothing_new():
-            return None
         self.record(RequirementsEvent(stage="checked", items=list_results(self.requirements, self.results)))
         return self._build_verdict(outputs, returns=returns)
 
-    def _says_nothing_new(self) -> bool:
-        """Return whether all that was checked is that a repair changes code, as nearly every one does."""
-        return all(each.kind == "code-changed" for each in self.requirements) and not any(
-            each.is_failure for each in self.results.values()
-        )
+    def _leave_out_usual(self, results: Mapping[str, Result]) -> None:
+        """Drop that a repair changes code, which is said only where it does not."""
+        self.requirements = [
+            each
+            for each in self.requirements
+            if each.kind != "code-changed" or results.get(each.id, Result()).is_failure
+        ]
 
     def _can_return(self, results: Mapping[str, Result]) -> bool:
         """Return whether the turn goes back to the model: not if it has changed nothing since it did."""

@@ -24,7 +24,7 @@ def test_a_person_stops_then_applies_the_correction_then_goes_on(shop: Path) -> 
         {"calls": [call("edit", path="cart.py", old=" - 1", new=" + 7")]},
         {"text": "It is so again."},
     ]
-    env = {"PATCHWRIGHT_VERIFY__SPEC_CHECK": "code"}
+    env = {"PATCHWRIGHT_VERIFY__SPEC_CHECK": "code", "PATCHWRIGHT_VERIFY__REQUIREMENTS": "off"}
     with talk(shop, turns, "--tests", "true", rows=40, **env) as terminal:
         at_rest(terminal)
         terminal.type(f"{PROMPT}\r")

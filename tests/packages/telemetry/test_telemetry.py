@@ -84,6 +84,7 @@ def test_a_collector_gets_the_spans_and_metrics_of_a_run(collector: Collector, t
     assert {each.name for each in collector.metrics} == {
         "gen_ai.client.token.usage",
         "gen_ai.client.operation.duration",
+        "gen_ai.client.operation.time_to_first_chunk",
     }
 
 
