@@ -1,10 +1,8 @@
 """`dataclass` with the methods made when they are first called: a start imports hundreds of classes and uses a third.
 
-The standard library writes and compiles the source of up to six methods of every class at its import (0.3 to 0.6 ms a
-class). Here a class costs its slots only: `__init__` is compiled at the first instance, the other methods are closures
-over the fields' names, and `__dataclass_fields__` is made when `fields`, `replace`, `asdict` or pydantic asks for it.
-All else is as the standard library documents it; type checkers see the original. Options that are rare in this project
-(`order`, `unsafe_hash`, `InitVar`) are left to the original.
+The standard library compiles up to six methods of every class at its import. Here `__init__` is compiled at the first
+instance, the other methods are closures over the fields' names, and `__dataclass_fields__` is made when `fields`,
+`replace`, `asdict` or pydantic asks for it. Rare options (`order`, `unsafe_hash`, `InitVar`) are left to the original.
 """
 
 from __future__ import annotations
@@ -30,8 +28,7 @@ _MADE: list[type] = []
 _original: Any = dataclasses.dataclass
 _MISSING: Any = dataclasses.MISSING
 _FIELD: Any = dataclasses._FIELD  # type: ignore[attr-defined]
-_SPECIFICATION = "__lazy_fields__"
-_FROZEN = "__lazy_frozen__"
+_SPECIFICATION, _FROZEN = "__lazy_fields__", "__lazy_frozen__"
 _KNOWN_OPTIONS = {"frozen", "slots", "kw_only", "eq", "repr", "weakref_slot"}
 _NOT_FIELDS = ("ClassVar", "typing.ClassVar", "Final[ClassVar")
 _LEFT_TO_ORIGINAL = ("InitVar", "dataclasses.InitVar", "KW_ONLY", "dataclasses.KW_ONLY")

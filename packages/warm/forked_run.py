@@ -152,7 +152,9 @@ def _run_to_end(report: int) -> NoReturn:
         code = run_command_line()
     except SystemExit as end:
         code = end.code
-    except BaseException:
+    except (
+        BaseException
+    ):  # nothing may unwind into the server's loop: shown and ended as the interpreter would
         traceback.print_exc()
         code = 1
     if isinstance(code, str):

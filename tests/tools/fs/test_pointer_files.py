@@ -83,9 +83,9 @@ def test_the_data_of_a_new_pointer_is_looked_for_in_its_store(
 def test_the_cache_of_dvc_is_where_the_configuration_says(tmp_path: Path) -> None:
     (tmp_path / ".dvc").mkdir()
     (tmp_path / ".dvc/config").write_text(
-        "[core]\n    remote = x\n[cache]\n    dir = ../shared\n    type = symlink\n"
+        "[core]\n    remote = x\n[cache]\n    dir = ../store\n    type = symlink\n"
     )
-    place = tmp_path / f"shared/files/md5/b1/{MD5[2:]}"
+    place = tmp_path / f"store/files/md5/b1/{MD5[2:]}"
     place.parent.mkdir(parents=True)
     place.write_text("hello\n")
     assert find_keeper(None, DVC.encode(), "a.dvc", root=tmp_path, git_folder=tmp_path / ".git") == ""

@@ -68,7 +68,7 @@ def codex(home: Path, work: Path) -> Path:
     def item(**payload: object) -> dict[str, Any]:
         return {"timestamp": T, "type": "response_item", "payload": payload}
 
-    def said(role: str, text: str) -> dict[str, Any]:
+    def build_message(role: str, text: str) -> dict[str, Any]:
         kind = "output_text" if role == "assistant" else "input_text"
         return item(type="message", role=role, content=[{"type": kind, "text": text}])
 
@@ -77,18 +77,18 @@ def codex(home: Path, work: Path) -> Path:
         home / ".codex/sessions/2026/11/20/rollout-2026-11-20T10-00-00-s1.jsonl",
         [
             {"timestamp": T, "type": "session_meta", "payload": {"id": "s1", "cwd": str(work)}},
-            said("developer", "<permissions instructions>"),
-            said("user", "<environment_context>\n<cwd>/work</cwd></environment_context>"),
+            build_message("developer", "<permissions instructions>"),
+            build_message("user", "<environment_context>\n<cwd>/work</cwd></environment_context>"),
             {"timestamp": T, "type": "turn_context", "payload": {"model": "gpt", "cwd": str(work)}},
-            said("user", "mend the zebra"),
+            build_message("user", "mend the zebra"),
             item(type="reasoning", summary=[], encrypted_content="x"),
-            said("assistant", "I run the tests."),
+            build_message("assistant", "I run the tests."),
             item(type="function_call", name="shell", arguments='{"command": "pytest"}', call_id="t1"),
             item(type="function_call_output", call_id="t1", output=output),
-            said("assistant", "It fails by the stripes."),
+            build_message("assistant", "It fails by the stripes."),
             {"timestamp": T, "type": "compacted", "payload": {"message": "", "replacement_history": []}},
-            said("user", "thanks"),
-            said("assistant", "Welcome."),
+            build_message("user", "thanks"),
+            build_message("assistant", "Welcome."),
         ],
     )
 
@@ -173,7 +173,7 @@ def opencode(home: Path, work: Path) -> Path:
 
 
 @pytest.fixture(params=[claude, codex, gemini, opencode], ids=lambda each: each.__name__)
-def stored(
+def foreign_log(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[str, Path, Path]:
     """The agent, its log, and the folder of the work; home is a new one."""
@@ -188,8 +188,8 @@ def stored(
     return request.param.__name__, write(home, work), work
 
 
-def test_a_session_is_taken_over_once_and_its_log_stays(stored: tuple[str, Path, Path]) -> None:
-    agent, log, work = stored
+def test_a_session_is_taken_over_once_and_its_log_stays(foreign_log: tuple[str, Path, Path]) -> None:
+    agent, log, work = foreign_log
     before = {each: each.read_bytes() for each in log.parent.iterdir() if each.is_file()}
     done = run("sessions", "import", agent, cwd=work)
     assert done.code == 0, done.err
@@ -219,9 +219,9 @@ def test_a_session_is_taken_over_once_and_its_log_stays(stored: tuple[str, Path,
 
 
 def test_what_was_taken_over_is_searched_listed_and_gone_on_with(
-    stored: tuple[str, Path, Path], tmp_path: Path
+    foreign_log: tuple[str, Path, Path], tmp_path: Path
 ) -> None:
-    agent, log, work = stored
+    agent, log, work = foreign_log
     [name] = run("sessions", "import", agent, str(log), cwd=work).out.split()
     assert name in run("session", "search", "stripes", cwd=work).out
     assert "mend the zebra" in run("sessions", cwd=work).out

@@ -71,18 +71,20 @@ def play(at: Workspace, command: str, story: Callable[[], Awaitable[Answered]]) 
 
 
 @pytest.fixture(params=["twin:s", "twin:sd", "twin:d", *REAL])
-def served(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Workspace, str]:
+def workspace_and_server(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Workspace, str]:
     kind, _, habits = request.param.partition(":")
     return twin(tmp_path, habits) if kind == "twin" else real(tmp_path, kind)
 
 
-def test_the_first_rename_of_a_session_changes_all_places(served: tuple[Workspace, str]) -> None:
-    at, command = served
+def test_the_first_rename_of_a_session_changes_all_places(
+    workspace_and_server: tuple[Workspace, str],
+) -> None:
+    at, command = workspace_and_server
 
-    async def renamed() -> str:
+    async def rename_symbol() -> str:
         return (await act(rename, at, name="cart.py:1 price", to="cost")).text
 
-    told = play(at, command, renamed)
+    told = play(at, command, rename_symbol)
     for name in SHOP:
         text = (at.root / name).read_text()
         assert "cost" in text
@@ -91,14 +93,14 @@ def test_the_first_rename_of_a_session_changes_all_places(served: tuple[Workspac
 
 
 def test_references_of_the_first_question_are_not_fewer_than_the_index_has(
-    served: tuple[Workspace, str],
+    workspace_and_server: tuple[Workspace, str],
 ) -> None:
-    at, command = served
+    at, command = workspace_and_server
 
-    async def asked() -> str:
+    async def ask_references() -> str:
         return (await act(code, at, action="references", target="cart.py:1 price")).text
 
-    told = play(at, command, asked)
+    told = play(at, command, ask_references)
     assert "3: print(price(1))" in told
     assert "3: print(price(2))" in told
 
@@ -106,12 +108,12 @@ def test_references_of_the_first_question_are_not_fewer_than_the_index_has(
 def test_a_server_that_knows_nothing_of_an_import_renames_nothing(tmp_path: Path) -> None:
     at, command = twin(tmp_path, "n")
 
-    async def renamed() -> str:
+    async def rename_symbol() -> str:
         with pytest.raises(ToolFailure) as refusal:
             await act(rename, at, name="cart.py:1 price", to="cost")
         return str(refusal.value)
 
-    told = play(at, command, renamed)
+    told = play(at, command, rename_symbol)
     assert "mail.py:1" in told
     assert "report.py:1" in told
     assert "def price" in (at.root / "cart.py").read_text()
@@ -120,10 +122,10 @@ def test_a_server_that_knows_nothing_of_an_import_renames_nothing(tmp_path: Path
 def test_references_that_a_server_knows_nothing_of_are_named(tmp_path: Path) -> None:
     at, command = twin(tmp_path, "n")
 
-    async def asked() -> str:
+    async def ask_references() -> str:
         return (await act(code, at, action="references", target="cart.py:1 price")).text
 
-    told = play(at, command, asked)
+    told = play(at, command, ask_references)
     assert "mail.py:1" in told
     assert "report.py:1" in told
 
@@ -152,20 +154,22 @@ PATCH = """\
 """
 
 
-def test_a_right_change_of_several_files_has_no_new_errors(served: tuple[Workspace, str]) -> None:
-    at, command = served
+def test_a_right_change_of_several_files_has_no_new_errors(
+    workspace_and_server: tuple[Workspace, str],
+) -> None:
+    at, command = workspace_and_server
 
-    async def patched() -> str:
+    async def apply_changes() -> str:
         await act(read, at, path="cart.py")
         return (await act(apply_patch, at, patch=PATCH)).text
 
-    told = play(at, command, patched)
+    told = play(at, command, apply_changes)
     assert "def cost" in (at.root / "cart.py").read_text()
     assert HEAD not in told
 
 
-def test_what_a_command_wrote_meanwhile_is_no_new_error(served: tuple[Workspace, str]) -> None:
-    at, command = served
+def test_what_a_command_wrote_meanwhile_is_no_new_error(workspace_and_server: tuple[Workspace, str]) -> None:
+    at, command = workspace_and_server
 
     async def edited() -> str:
         await act(edit, at, path="report.py", old="print(price(1))", new="print(price(3))")
@@ -180,8 +184,8 @@ def test_what_a_command_wrote_meanwhile_is_no_new_error(served: tuple[Workspace,
     assert HEAD not in play(at, command, edited)
 
 
-def test_an_error_of_a_change_is_told_at_the_first_edit(served: tuple[Workspace, str]) -> None:
-    at, command = served
+def test_an_error_of_a_change_is_told_at_the_first_edit(workspace_and_server: tuple[Workspace, str]) -> None:
+    at, command = workspace_and_server
 
     async def edited() -> str:
         await act(read, at, path="report.py")
@@ -227,21 +231,23 @@ def test_a_server_that_cannot_start_is_named_once(tmp_path: Path) -> None:
     assert "language server" not in second
 
 
-def test_a_new_file_and_a_removed_one_belong_to_the_change(served: tuple[Workspace, str]) -> None:
-    at, command = served
+def test_a_new_file_and_a_removed_one_belong_to_the_change(
+    workspace_and_server: tuple[Workspace, str],
+) -> None:
+    at, command = workspace_and_server
     patch = PATCH.replace("from cart import cost", "from till import cost").partition(
         "*** Update File: cart.py"
     )[0]
     patch += "*** Add File: till.py\n+def cost(count: int) -> int:\n+    return count\n"
     patch += "*** Delete File: cart.py\n*** End Patch\n"
 
-    async def patched() -> tuple[str, str]:
+    async def apply_changes() -> tuple[str, str]:
         told = (await act(apply_patch, at, patch=patch)).text
         return told, (
             await act(write, at, path="late.py", content="from till import cost\n\nprint(cost(1))\n")
         ).text
 
-    first, second = play(at, command, patched)
+    first, second = play(at, command, apply_changes)
     assert HEAD not in first
     assert HEAD not in second
 
