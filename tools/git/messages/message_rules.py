@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from typing import Any
 
 from sandbox.lazy_dataclass import dataclass
@@ -219,12 +220,12 @@ def _is_bounded(pattern: str) -> bool:
                 return False
         return True
 
-    parser: Any = re._parser  # type: ignore[attr-defined]  # the library's own reading of a pattern
+    parser: Any = import_module("re._parser")  # the library's own reading of a pattern
     return walk(parser.parse(pattern), repeated=False) and repetitions <= MOST_REPETITIONS
 
 
 _REPEATS = frozenset(
-    getattr(re._constants, name)  # type: ignore[attr-defined]
+    getattr(import_module("re._constants"), name)
     for name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 )
 
