@@ -189,6 +189,7 @@ class ModelSelection:
             listings={each: _build_listing(given) for each, given in models.catalog.items()},
             limits=models.limits,
             apply_doubtful=apply_doubtful,
+            commits=(self.settings.commit or "never") != "never",
         )
 
 

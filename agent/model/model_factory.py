@@ -39,6 +39,7 @@ class ModelConfig:
     listings: the user's entries for models, by name
     limits: of calls and tokens a minute, by provider or name of a model
     apply_doubtful: the offline engine writes changes of low confidence, too
+    commits: the offline engine commits a repair without being asked
     """
 
     api_base: str | None
@@ -52,6 +53,7 @@ class ModelConfig:
     listings: Mapping[str, Listing] = field(default_factory=dict)
     limits: Mapping[str, RateLimitSettings] = field(default_factory=dict)
     apply_doubtful: bool = False
+    commits: bool = True
 
 
 def resolve_model(
@@ -73,7 +75,8 @@ def create_model(name: str, context: ModelConfig) -> Model:
     if name == "offline":
         from sandbox.extensions import load_extension
 
-        offline: Model = load_extension("models", "offline")(apply_doubtful=context.apply_doubtful)
+        make_offline = load_extension("models", "offline")
+        offline: Model = make_offline(apply_doubtful=context.apply_doubtful, commits=context.commits)
         return offline
     if name.startswith("scripted:"):
         from agent.model.scripted.scripted_model import ScriptedModel

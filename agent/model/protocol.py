@@ -142,6 +142,19 @@ class ReasoningDelta:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RetryWait:
+    """A pause after a failure that may pass: for a view, no part of the answer.
+
+    reason: in a few words, "rate limited"; attempt: number of the one that comes after `seconds`, of `tries`
+    """
+
+    reason: str
+    seconds: float
+    attempt: int
+    tries: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """The finished answer: always the last item of a stream, exactly once.
 
@@ -159,7 +172,7 @@ class Reply:
     kept: tuple[Mapping[str, Any], ...] = ()
 
 
-Delta = TextDelta | ReasoningDelta | Reply
+Delta = TextDelta | ReasoningDelta | RetryWait | Reply
 
 
 UNPAID = ("offline", "scripted:", "cassette:")

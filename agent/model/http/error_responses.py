@@ -21,6 +21,8 @@ _NO_TOOLS = compile_lazily(
 )
 """Wordings of servers for a model without tool support (Ollama, vLLM, llama.cpp, OpenRouter and others)."""
 
+_PASSING_KINDS = {429: "rate limited", 503: "the server is overloaded", 529: "the server is overloaded"}
+
 LONGEST_MESSAGE = 2_000
 """Characters of an error's text in which wordings are looked for; 300 of them are shown."""
 
@@ -65,7 +67,10 @@ def classify_failure(asked: RequestTarget, status: int, headers: Mapping[str, st
             Fault.CONFIGURATION, f"{asked.url} takes no tools ({status}){words}", "Another model may do"
         )
     if status in PASSING:
-        return TransientError(f"{asked.url} answered {status}{words}", parse_retry_after(headers))
+        passing = _PASSING_KINDS.get(status, f"the server failed ({status})")
+        return TransientError(
+            f"{asked.url} answered {status}{words}", parse_retry_after(headers), kind=passing
+        )
     if status == 404:
         message = f"{asked.url} knows no model {asked.model!r} (404){words}"
         hint = "Check the model's name and the API base, which usually ends in /v1"

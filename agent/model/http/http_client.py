@@ -8,6 +8,7 @@ event loop.
 from __future__ import annotations
 
 import asyncio
+import errno
 import http.client
 import queue
 import socket
@@ -55,16 +56,24 @@ class WireError(Exception):
     lasting: a retry cannot help (an untrusted certificate)
     absent: nothing listens at the address on this machine; only a server that restarts would be back
     damaged: what came is not to be believed
+    unconnected: this machine has no network
     """
 
     def __init__(
-        self, reason: str, *, lasting: bool = False, absent: bool = False, damaged: bool = False
+        self,
+        reason: str,
+        *,
+        lasting: bool = False,
+        absent: bool = False,
+        damaged: bool = False,
+        unconnected: bool = False,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.lasting = lasting
         self.absent = absent
         self.damaged = damaged
+        self.unconnected = unconnected
 
 
 class Answer:
@@ -319,6 +328,10 @@ def _translate_error(error: Exception, route: Route) -> Exception:
         case ConnectionRefusedError():
             local = route.proxy is None and is_loopback(route.host)
             return WireError("connection refused", absent=local)
+        case socket.gaierror(errno=socket.EAI_AGAIN):
+            return WireError(f"no network: the name {whom!r} cannot be looked up", unconnected=True)
+        case OSError(errno=errno.ENETUNREACH | errno.ENETDOWN):
+            return WireError("no network", unconnected=True)
         case socket.gaierror() | UnicodeError():  # an invalid label of a host name fails in its encoding
             return WireError(f"there is no host {whom!r}")
         case TimeoutError():

@@ -20,6 +20,7 @@ from agent.model.protocol import (
     Delta,
     Reply,
     Request,
+    RetryWait,
     ToolsRefused,
     Usage,
 )
@@ -33,6 +34,10 @@ from sandbox.lazy_dataclass import dataclass
 if TYPE_CHECKING:
     from agent.model.rate_limits.rate_gate import RateGate
     from agent.model.wire_formats.reply_bounds import ReplyTooLarge
+
+NO_NETWORK = (
+    "Connect this machine to the network, or name a model that needs none: --model offline, or a local server"
+)
 
 _ERROR_BYTES = 1 << 16
 """Bytes of an error page that are read: its first words are shown, the connection is kept if that was all."""
@@ -143,7 +148,7 @@ class HttpModel:
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """See `Model.stream`. Retries up to three times, while no part of an answer can have been shown."""
-        patience = self._patience()
+        patience, told = self._patience(), ""
         attempt = self._attempt_request
         if self._gate is not None:
             attempt = partial(self._attempt_admitted, self._gate)
@@ -160,8 +165,10 @@ class HttpModel:
                 pause = None if useless else patience.next_pause(passing.asked)
                 if pause is None:
                     raise self._build_unreachable_error(passing, patience.tries) from None
-                self.on_notice(
-                    f"{passing.reason}; trying again in {pause:.1f} s ({patience.tries} of {TRIES})"
+                reason, told = "the same again" if passing.reason == told else passing.reason, passing.reason
+                self.on_notice(f"{reason}; trying again in {pause:.1f} s ({patience.tries} of {TRIES})")
+                yield RetryWait(
+                    reason=passing.kind, seconds=pause, attempt=patience.tries, tries=passing.tries or TRIES
                 )
                 await asyncio.sleep(pause)
 
@@ -288,7 +295,12 @@ class HttpModel:
             )
         if assembler.spoke:  # shown already: a retry would repeat it
             return self._build_cut_off_error(f"{self.url}: {error.reason}")
-        return TransientError(f"{self.url}: {error.reason}", tries=2 if error.absent else 0)
+        return TransientError(
+            f"{self.url}: {error.reason}",
+            tries=2 if error.absent else 0,
+            kind="no network" if error.unconnected else "no connection",
+            hint=NO_NETWORK if error.unconnected else "",
+        )
 
     def _build_bound_error(self, error: ReplyTooLarge, assembler: Assembler) -> UserError:
         """Return the error of an answer that no model gives: it is not asked for again as it was."""
@@ -308,6 +320,8 @@ class HttpModel:
     def _build_unreachable_error(self, passing: TransientError, tries: int) -> UserError:
         if passing.asked is not None:
             hint = f"The server asks to wait {passing.asked:.0f} s: try again then, or use another model"
+        elif passing.hint:
+            hint = passing.hint
         else:
             hint = "Check that the server runs and the address is right (--api-base), or use another model"
         return UserError(Fault.MODEL_UNREACHABLE, f"{passing.reason} (tried {tries} times)", hint)

@@ -100,6 +100,9 @@ def _parse_url(url: str, what: str) -> SplitResult:
     if not (url.isprintable() and parts.path.isascii() and " " not in url):
         message = f"{what} {url!r} holds characters that no address has"
         raise UserError(Fault.CONFIGURATION, message, "Write it as http://host:port/path")
+    if "://" not in url:
+        message = f"{what} {url!r} does not say how to reach it"
+        raise UserError(Fault.CONFIGURATION, message, "Write http:// or https:// before it")
     if not parts.hostname:
         message = f"{what} {url!r} names no host"
         raise UserError(Fault.CONFIGURATION, message, "Write it as http://host:port/path")

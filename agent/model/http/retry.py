@@ -22,11 +22,17 @@ class TransientError(Exception):
     """A failure that a retry may cure.
 
     asked: seconds to wait, as requested by the server; tries: after this many a further one is no use, 0: no limit
+    kind: the reason in a few words
+    hint: what the person can do, "" for the usual
     """
 
-    def __init__(self, reason: str, asked: float | None = None, tries: int = 0) -> None:
+    def __init__(
+        self, reason: str, asked: float | None = None, tries: int = 0, *, kind: str, hint: str = ""
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.kind = kind
+        self.hint = hint
         self.asked = asked
         self.tries = tries
 

@@ -8,8 +8,11 @@ with are put around the texts (`fill_words`).
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,15 +22,21 @@ from sandbox.lazy_pattern import compile_lazily
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """A gap between two texts. beside: names and texts of other files; tokens: at most, of the filling"""
+    """A gap between two texts. beside: names and texts of other files; tokens: at most, of the filling
+
+    forced: the text to be written, whose probability is asked; "" leaves it to the model
+    seconds: that an answer may take
+    """
 
     prefix: str
     suffix: str
+    forced: str = ""
     beside: Sequence[tuple[str, str]] = ()
     temperature: float = 0.0
     seed: int = 0
     tokens: int = 64
     stop: tuple[str, ...] = ("\n",)
+    seconds: float = math.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +44,13 @@ class Filling:
     """Text for a gap. score: mean log-probability of its tokens, 0 if the server does not tell it
 
     scores: those of the tokens, with their texts
+    speed: tokens a second at which the server read what was new to it, 0 if it does not tell
     """
 
     text: str
     score: float = 0.0
     scores: tuple[tuple[str, float], ...] = ()
+    speed: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +59,7 @@ class FillForm:
     it is none
 
     ignores: some servers answer as if there were no suffix
+    forces: a given text can be asked for, so that its tokens' probabilities are told
     """
 
     name: str
@@ -55,6 +67,7 @@ class FillForm:
     body: Callable[[str, Gap], Mapping[str, Any] | None]
     parse: Callable[[Mapping[str, Any]], Filling | None]
     ignores: bool = False
+    forces: bool = False
 
 
 def has_fill_host(base: str) -> bool:
@@ -113,8 +126,18 @@ _FAMILIES = (
 )  # fmt: skip
 
 
+_MEASURED = 16
+"""Tokens of which the time for reading is a measurement."""
+
+_ALTERNATIVES = 12
+"""Tokens that are told beside the one which a grammar let through: it may be the beginning of a likelier one."""
+
+
 def _build_infill(model: str, gap: Gap) -> Mapping[str, Any]:
+    # The probabilities are those before the grammar leaves one text: llama.cpp, `post_sampling_probs`.
+    forced = {"grammar": f"root ::= {json.dumps(gap.forced, ensure_ascii=False)}"} if gap.forced else {}
     return {
+        **forced,
         "input_prefix": gap.prefix,
         "input_suffix": gap.suffix,
         "input_extra": [{"filename": name, "text": text} for name, text in gap.beside],
@@ -122,7 +145,7 @@ def _build_infill(model: str, gap: Gap) -> Mapping[str, Any]:
         "temperature": gap.temperature,
         "seed": gap.seed,
         "stop": list(gap.stop),
-        "n_probs": 1,
+        "n_probs": _ALTERNATIVES if gap.forced else 1,
         "cache_prompt": True,
         "stream": False,
     }
@@ -199,12 +222,13 @@ def _put_before(gap: Gap) -> str:
 
 def _parse_infill(answer: Mapping[str, Any]) -> Filling | None:
     listed = answer.get("completion_probabilities")
-    tokens = _list_tokens(listed, "token", "logprob")
-    return _make_filling(answer.get("content"), tokens)
+    return _make_filling(answer.get("content"), _join_split_tokens(listed), _read_speed(answer))
 
 
 def _parse_ollama(answer: Mapping[str, Any]) -> Filling | None:
-    return _make_filling(answer.get("response"), _list_tokens(answer.get("logprobs"), "token", "logprob"))
+    tokens = _list_tokens(answer.get("logprobs"), "token", "logprob")
+    count, spent = answer.get("prompt_eval_count"), answer.get("prompt_eval_duration")
+    return _make_filling(answer.get("response"), tokens, _compute_speed(count, spent, 1e9))
 
 
 def _parse_choice(answer: Mapping[str, Any]) -> Filling | None:
@@ -217,7 +241,7 @@ def _parse_choice(answer: Mapping[str, Any]) -> Filling | None:
         values = told.get("token_logprobs")
         pairs = zip(told["tokens"], values if isinstance(values, list) else [], strict=False)
         tokens = [(str(name), float(value)) for name, value in pairs if _is_number(value)]
-    return _make_filling(choice.get("text"), tokens)
+    return _make_filling(choice.get("text"), tokens, _read_speed(answer))
 
 
 def _parse_mistral(answer: Mapping[str, Any]) -> Filling | None:
@@ -236,11 +260,50 @@ def _list_tokens(listed: object, name: str, value: str) -> list[tuple[str, float
     return [(str(each.get(name, "")), float(each[value])) for each in entries if _is_number(each.get(value))]
 
 
-def _make_filling(text: object, tokens: Sequence[tuple[str, float]]) -> Filling | None:
+def _join_split_tokens(listed: object) -> list[tuple[str, float]]:
+    """Return the likeliest tokens of a text with their log-probabilities.
+
+    A grammar takes two tokens where one was about as likely, and the model finds the second one absurd: a closing
+    quote and a colon cost 15 more than both in one token.
+    """
+    tokens = _list_tokens(listed, "token", "logprob")
+    if not isinstance(listed, list) or len(tokens) != len(listed):
+        return tokens
+    text = "".join(token for token, _ in tokens)
+    starts = [0, *accumulate(len(token) for token, _ in tokens)]
+    places = {
+        start: number for number, start in reversed([*enumerate(starts)])
+    }  # of an empty last token, its own
+    best: list[list[tuple[str, float]]] = [[]]
+    for number in reversed(range(len(tokens))):
+        ways = [[tokens[number], *best[0]]]
+        for token, value in _list_tokens(listed[number].get("top_logprobs"), "token", "logprob"):
+            after = places.get(starts[number] + len(token), 0)
+            if after > number + 1 and text.startswith(token, starts[number]):
+                ways.append([(token, value), *best[after - number - 1]])
+        best.insert(0, max(ways, key=lambda way: sum(value for _, value in way)))
+    return best[0]
+
+
+def _read_speed(answer: Mapping[str, Any]) -> float:
+    """Return the speed that llama.cpp tells, with which it read the tokens that were not in its cache."""
+    told = answer.get("timings")
+    told = told if isinstance(told, dict) else {}
+    return _compute_speed(told.get("prompt_n"), told.get("prompt_ms"), 1e3)
+
+
+def _compute_speed(count: Any, spent: Any, second: float) -> float:
+    """Return tokens a second, 0 for few tokens, whose time says little. spent: in parts of which `second` are one"""
+    if not _is_number(count) or not _is_number(spent) or count < _MEASURED or not spent > 0:
+        return 0.0
+    return float(count * second / spent)
+
+
+def _make_filling(text: object, tokens: Sequence[tuple[str, float]], speed: float = 0.0) -> Filling | None:
     if not isinstance(text, str):
         return None
     score = sum(value for _, value in tokens) / len(tokens) if tokens else 0.0
-    return Filling(text=text.rstrip(), score=score, scores=tuple(tokens))
+    return Filling(text=text.rstrip(), score=score, scores=tuple(tokens), speed=speed)
 
 
 def _is_number(value: object) -> bool:
@@ -255,7 +318,8 @@ FORMS: Mapping[str, FillForm] = {
     each.name: each
     for each in (
         FillForm(
-            name="infill", url=lambda base: f"{_find_root(base)}/infill", body=_build_infill, parse=_parse_infill
+            name="infill", url=lambda base: f"{_find_root(base)}/infill", body=_build_infill, parse=_parse_infill,
+            forces=True,
         ),
         FillForm(
             name="ollama", url=lambda base: f"{_find_root(base)}/api/generate", body=_build_ollama,

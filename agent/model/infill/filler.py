@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,13 +12,35 @@ from urllib.parse import urlsplit
 from agent.model.http.http_route import is_loopback
 from agent.model.http.json_request import request_json
 from agent.model.infill.fill_forms import FORMS, FillForm, Filling, Gap, list_forms
+from agent.model.infill.logical_line import measure_logical_line
 from agent.model.servers.server_facts import NO_FILLS, ServerFacts
 
 PATIENCE = 30.0
 """Seconds for one filling, of which a processor without a graphics card takes one to five."""
 
-LONGEST_PREFIX, LONGEST_SUFFIX, LONGEST_EXTRA = 6_000, 2_000, 3_000
-"""Characters around the gap, and of another file, that are sent."""
+LONGEST_PREFIX, LONGEST_SUFFIX, LONGEST_EXTRA = 3_000, 800, 2_000
+"""Characters around the gap, and of another file, that are sent: a processor reads a thousand in 4 to 30 seconds.
+
+The suffix is read anew for each gap, the others only where they differ from those of the gap before.
+"""
+
+SLOWEST_READING, LEAST_SHARE = 12.0, 0.25
+"""Seconds that reading a gap anew may take, else less of the text is sent; and the least share of it."""
+
+_CHARACTERS = 3.0
+"""Of a token of code, about."""
+
+MOST_MISSED, REST = 2, 60.0
+"""Fillings in a row that did not come in time, after which the model is left alone, and seconds for which it is.
+
+A server goes on for a while with what nobody waits for any more, so the next one comes late, too.
+"""
+
+PREFIX_STEP = 1_500
+"""Characters by which the start of a long prefix moves: gaps near each other have one start, which the server keeps."""
+
+REST_TOKENS = 96
+"""Of the lines that close the brackets of a filling: of a call over several lines."""
 
 _TRIAL = Gap(prefix='DAYS = ["Monday", "Tuesday", ', suffix='"Friday", "Saturday", "Sunday"]\n', tokens=16)
 """A gap that no filling closes: an answer with the bracket has not read what follows."""
@@ -46,13 +69,53 @@ class Filler:
         self._on_learned = on_learned
         self.form = form
         self.works: bool | None = True if form is not None else None
+        self._share = 1.0
+        self._missed = 0
+        self._rests_until = 0.0
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the model is left alone for now, since it was too slow."""
+        return time.monotonic() < self._rests_until
 
     async def fill(self, gap: Gap) -> Filling | None:
-        """Return what the model writes in the gap; None if it writes nothing, or cannot."""
+        """Return what the model writes in the gap; None if it writes nothing, or cannot, or not in time.
+
+        Where the gap is of one line, and its brackets are still open there, the rest is asked for.
+        """
         if not await self.probe() or self.form is None:
             return None
         _, filling = await self._ask(self.form, gap)
-        return filling if filling is not None and filling.text.strip() else None
+        if filling is None or not filling.text.strip():
+            return None
+        if gap.stop == ("\n",) and measure_logical_line(filling.text) is None:
+            return await self._ask_rest(self.form, gap, filling)
+        return filling
+
+    async def _ask_rest(self, form: FillForm, gap: Gap, begun: Filling) -> Filling:
+        """Return a filling with the lines in which its brackets are closed, if the model writes them."""
+        start = begun.text.rstrip() + "\n"
+        _, rest = await self._ask(form, replace(gap, prefix=gap.prefix + start, stop=(), tokens=REST_TOKENS))
+        text = start + (rest.text if rest is not None else "")
+        length = measure_logical_line(text)
+        if rest is None or length is None:
+            return begun  # what follows the gap may close them
+        scores = begun.scores + rest.scores
+        score = sum(value for _, value in scores) / len(scores) if scores else begun.score
+        return Filling(text=text[:length], score=score, scores=scores)
+
+    async def tells_probabilities(self) -> bool:
+        """Return whether the server can be made to write a given text and tells its probability."""
+        return await self.probe() and self.form is not None and self.form.forces
+
+    async def measure_probability(self, gap: Gap) -> float | None:
+        """Return the log-probability of the text that a gap forces, and of its end there; None if it is not told."""
+        if not await self.tells_probabilities() or self.form is None:
+            return None
+        _, filling = await self._ask(self.form, gap)
+        if filling is None or not filling.scores or filling.text != gap.forced.rstrip():
+            return None
+        return sum(value for _, value in filling.scores)
 
     async def probe(self) -> bool:
         """Return whether the model fills gaps; it is asked once."""
@@ -70,14 +133,34 @@ class Filler:
 
     async def _ask(self, form: FillForm, gap: Gap) -> tuple[int, Filling | None]:
         """Return the status of the answer, 0 without one, and what was filled in."""
-        body = form.body(self._model, _shorten(gap))
-        if body is None:
+        body = form.body(self._model, _shorten(gap, self._share))
+        if body is None or self.is_resting:
             return 0, None
+        seconds = min(PATIENCE, gap.seconds)
         status, answer = await asyncio.to_thread(
             request_json, form.url(self._base), self._headers, body,
-            silence=PATIENCE, seconds=PATIENCE, direct=self._direct,
+            silence=seconds, seconds=seconds, direct=self._direct,
         )  # fmt: skip
-        return status, form.parse(answer) if status == 200 and isinstance(answer, dict) else None
+        filling = form.parse(answer) if status == 200 and isinstance(answer, dict) else None
+        self._adapt(status, filling, seconds)
+        return status, filling
+
+    def _adapt(self, status: int, filling: Filling | None, seconds: float) -> None:
+        """Send less to a server that reads slowly, and nothing for a while to one that does not answer in time.
+
+        Less is never followed by more: with another beginning the server has to read all of it anew.
+        """
+        if status:
+            self._missed = 0
+        elif seconds >= PATIENCE:
+            self._missed += 1
+            self._share = max(LEAST_SHARE, self._share / 2)
+        if self._missed >= MOST_MISSED:
+            self._missed, self._rests_until = 0, time.monotonic() + REST
+        if filling is not None and filling.speed:
+            whole = LONGEST_PREFIX + LONGEST_SUFFIX + LONGEST_EXTRA
+            share = filling.speed * SLOWEST_READING * _CHARACTERS / whole
+            self._share = max(LEAST_SHARE, min(self._share, share))
 
 
 def find_filler(model: object) -> Filler | None:
@@ -106,10 +189,15 @@ def _forget(facts: ServerFacts) -> None:
     """Remember nothing: the model has no memory of servers."""
 
 
-def _shorten(gap: Gap) -> Gap:
+def _shorten(gap: Gap, share: float) -> Gap:
+    prefix, suffix, extra, step = (
+        int(each * share) for each in (LONGEST_PREFIX, LONGEST_SUFFIX, LONGEST_EXTRA, PREFIX_STEP)
+    )
+    excess = max(0, len(gap.prefix) - prefix)
+    start = -(-excess // step) * step
     return replace(
         gap,
-        prefix=gap.prefix[-LONGEST_PREFIX:],
-        suffix=gap.suffix[:LONGEST_SUFFIX],
-        beside=[(name, text[:LONGEST_EXTRA]) for name, text in gap.beside],
+        prefix=gap.prefix[gap.prefix.find("\n", start) + 1 or start :] if start else gap.prefix,
+        suffix=gap.suffix[:suffix],
+        beside=[(name, text[:extra]) for name, text in gap.beside],
     )

@@ -157,13 +157,19 @@ class ResponsesAssembler(Assembler):
         self._shown = TextPieces()
         self._thought = TextPieces()
         self._comments = TextPieces()
+        self._unannounced: set[object] = set()
+        self._said: list[Json] = []
+        """Comments that were shown as parts of the answer, and count as such."""
 
     def feed(self, piece: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
         """See `Assembler.feed`."""
         kind = piece.get("type") or ""
         if kind in ("response.output_text.delta", "response.refusal.delta"):
             self._refused = self._refused or "refusal" in kind
-            yield from self._emit_part(self._open.get(piece.get("output_index"), {}), piece["delta"])
+            place = piece.get("output_index")
+            if place not in self._open:  # a server that does not announce items: the phase comes too late
+                self._unannounced.add(place)
+            yield from self._emit_part(self._open.get(place, {}), piece["delta"])
         elif kind in ("response.reasoning_summary_text.delta", "response.reasoning_text.delta"):
             yield from self._emit_reasoning(piece["delta"])
         elif kind == "response.reasoning_summary_part.added" and self._thought:
@@ -180,7 +186,10 @@ class ResponsesAssembler(Assembler):
             counted = self._sizes.pop(piece.get("output_index"), 0)
             if self._open.pop(piece.get("output_index"), None) is None:
                 self.bounds.add_call()
-            self._add_item(piece["item"], counted)
+            item = piece["item"]
+            if piece.get("output_index") in self._unannounced and item.get("phase") == _COMMENTARY:
+                self._said.append(item)
+            self._add_item(item, counted)
             if not self._is_item_shown:  # a server without deltas
                 yield from self._show_content(piece["item"])
             self._is_item_shown = False
@@ -243,7 +252,7 @@ class ResponsesAssembler(Assembler):
         parts = PartRecorder(FORM)
         for item in self._items:
             match item.get("type"):
-                case "message" if is_answer or item.get("phase") != _COMMENTARY:
+                case "message" if is_answer or item.get("phase") != _COMMENTARY or item in self._said:
                     for part in item.get("content") or ():
                         size = len(str(part.get("text") or part.get("refusal") or ""))
                         parts.add_text(size, find_extra(item, _OF_MESSAGE))

@@ -253,6 +253,7 @@ def _format_fix(fix: Fix, head: str) -> list[str]:
         *minus,
         *plus,
         f"    confidence: {describe_confidence(fix.confidence)} ({fix.confidence:.2f})",
+        *([f"    in doubt: {fix.doubt}"] if fix.doubt and not fix.is_sure else []),
         *([f"    suspect: {fix.own_work}"] if fix.own_work else []),
     ]
 

@@ -7,6 +7,7 @@ from itertools import count
 
 from agent.model.infill.fill_forms import Gap
 from agent.model.infill.filler import Filler
+from agent.model.infill.logical_line import measure_logical_line
 from packages.offline.repair.languages.call_reach import SuspectFunction
 from packages.offline.repair.languages.function_scope import Change, Rule
 from packages.offline.repair.languages.parsed_source import ParsedFile, is_test_file
@@ -29,7 +30,7 @@ STEP = 4
 RULE = Rule(name=FILLED.name, prior=FILLED.prior, precision=FILLED.precision, changes=lambda scope: iter(()))
 
 _VALUE = compile_lazily(
-    r"\s*(?:(?:return|throw|yield)\b\s*|(?:\}\s*else\s+)?(?:if|while|for|switch|match)\b\s*\(?|[^=!<>(]*[^=!<>]=(?![=>])\s*)"
+    r"\s*+(?:(?:return|throw|yield)\b\s*|(?:\}\s*else\s+)?(?:if|while|for|switch|match)\b\s*\(?|[^=!<>(]*[^=!<>]=(?![=>])\s*)"
 )
 """The beginning of a line up to its value: of a return, a condition, an assignment."""
 
@@ -57,11 +58,11 @@ async def iterate_filled_candidates(
     filler: Filler,
     doubts: Sequence[SuspectFunction],
     beside: Sequence[tuple[str, str]],
-    has_time: Callable[[], bool],
+    seconds_left: Callable[[], float],
 ) -> AsyncIterator[Candidate]:
     """Yield what the model fills in, round by round, each text once and none with syntax errors.
 
-    beside: the failing tests; has_time: whether another filling may be asked for
+    beside: the failing tests; seconds_left: returns the time for fillings
     """
     places = list(list_places(doubts))
     seen = {(doubt.code.path, doubt.code.text) for doubt in doubts}
@@ -74,7 +75,7 @@ async def iterate_filled_candidates(
         (find_value_gap, WARM, 2),
     ):
         for doubt, line in places:
-            if not has_time():
+            if seconds_left() <= 0 or filler.is_resting:
                 return
             gap = find(doubt, line)
             if gap is None:
@@ -83,12 +84,12 @@ async def iterate_filled_candidates(
             filling = await filler.fill(
                 Gap(
                     prefix=text[: gap.start], suffix=gap.after + text[gap.end :],
-                    beside=beside, temperature=temperature, seed=seed,
+                    beside=beside, temperature=temperature, seed=seed, seconds=seconds_left(),
                 )
             )  # fmt: skip
             if filling is None:
                 continue
-            new = filling.text.partition("\n")[0].strip()
+            new = filling.text[: measure_logical_line(filling.text)].strip()
             after = text[: gap.start] + new + gap.after + text[gap.end :]
             key = (doubt.code.path, after)
             if not new or key in seen:

@@ -1,45 +1,78 @@
-"""Search among what a model fills in: asked round by round, judged by the tests as every other candidate."""
+"""Search with a model: what it fills in is judged by the tests, and what passes by how natural the model finds it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
-from agent.model.infill.filler import Filler
+from agent.model.infill.filler import LONGEST_EXTRA, Filler
 from packages.offline.infill.filled_statements import iterate_filled_templates
-from packages.offline.repair.engine.candidates.candidate_generation import generate_candidates
+from packages.offline.infill.naturalness import measure_candidate
+from packages.offline.repair.engine.candidates.candidate_generation import Candidate, generate_candidates
 from packages.offline.repair.engine.candidates.ranking import PlausiblePatch
 from packages.offline.repair.engine.patch_search import PatchSearch
 from packages.offline.repair.localize.statement_ranking import Suspect
 from packages.offline.repair.templates import Hints
+from sandbox.lazy_dataclass import dataclass
 
 
-async def search_filled(
-    make_search: Callable[[str], PatchSearch],
-    filler: Filler,
-    suspects: Sequence[Suspect],
-    hints: Hints,
-    read_text: Callable[[str], str],
-) -> tuple[PatchSearch, PlausiblePatch | None]:
-    """Return the best change that a model fills in at the likeliest places, and the search that found it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilledSearch:
+    """What a model adds to the search for one fault. beside: the failing tests' file, which it is shown"""
 
-    make_search: returns a search with a name; each round of fillings has one of its own
+    filler: Filler
+    beside: Sequence[tuple[str, str]]
+
+    async def measure(self, candidate: Candidate) -> float | None:
+        """Return how much likelier the model finds a change's new lines than the old ones; None if it does not say."""
+        return await measure_candidate(self.filler, candidate, self.beside)
+
+    async def improve(
+        self,
+        before: PatchSearch,
+        found: PlausiblePatch | None,
+        make_search: Callable[[str], PatchSearch],
+        suspects: Sequence[Suspect],
+        hints: Hints,
+    ) -> tuple[PatchSearch, PlausiblePatch | None]:
+        """Return a better change than the one that a search has found, with the search that found it; else that one.
+
+        make_search: returns a search with a name; each round of fillings has one of its own
+        """
+        search = make_search("filled")
+        clock, until, tried = search.replies.clock, search.deadline, before.tried
+        search.on_progress("searching: what the model fills in at the likeliest places")
+        filled: PlausiblePatch | None = None
+        async for template in iterate_filled_templates(
+            self.filler,
+            suspects,
+            search.sources,
+            self.beside,
+            lambda: clock.to_wall_seconds(until - clock.now()),
+        ):
+            search = make_search(f"filled{tried}")
+            ordered = generate_candidates(suspects, search.sources, hints, fitted=False, templates=[template])
+            filled = await search.try_single_changes(ordered)
+            search.tried = tried = tried + search.tried
+            if filled is not None and (found is None or filled.preference < found.preference):
+                search.others += [] if found is None else [found, *before.others]
+                return search, filled
+        before.tried = tried
+        return before, found
+
+
+def read_test_file(
+    tests: Iterable[tuple[str, str]], read_text: Callable[[str], str]
+) -> list[tuple[str, str]]:
+    """Return path and text of the first test file that can be read, for the model to see; none if none can.
+
+    Of a file that is longer than what the model is sent, the part that begins with the failing test.
+    tests: file and id of each failing test
     """
-    search = make_search("filled")
-    clock, until = search.replies.clock, search.deadline
-    search.on_progress("searching: what the model fills in at the likeliest places")
-    beside: list[tuple[str, str]] = []
-    for path in dict.fromkeys(test.file for test in search.wanted):
+    for path, name in tests:
         with suppress(OSError, ValueError):  # tests that come from no file
-            beside.append((path, read_text(path)))
-    tried = 0
-    async for template in iterate_filled_templates(
-        filler, suspects, search.sources, beside[:1], lambda: clock.now() < until
-    ):
-        search = make_search(f"filled{tried}")
-        ordered = generate_candidates(suspects, search.sources, hints, fitted=False, templates=[template])
-        found = await search.try_single_changes(ordered)
-        search.tried = tried = tried + search.tried
-        if found is not None:
-            return search, found
-    return search, None
+            text = read_text(path)
+            function = name.rpartition("::")[2].partition("[")[0]
+            place = text.find(f"def {function}(") if len(text) > LONGEST_EXTRA else -1
+            return [(path, text[text.rfind("\n", 0, place) + 1 :] if place > 0 else text)]
+    return []

@@ -10,6 +10,7 @@ from dataclasses import replace
 from agent.model.infill.fill_forms import Filling
 from agent.model.infill.fill_forms import Gap as Request
 from agent.model.infill.filler import Filler
+from agent.model.infill.logical_line import measure_logical_line
 from packages.offline.repair.localize.statement_ranking import Suspect
 from packages.offline.repair.templates import FILLED, Change, Site, Source, Template
 from packages.offline.repair.templates.support.source_tree import list_header_nodes
@@ -140,17 +141,17 @@ async def iterate_filled_templates(
     suspects: Sequence[Suspect],
     sources: Mapping[str, Source],
     beside: Sequence[tuple[str, str]],
-    has_time: Callable[[], bool],
+    seconds_left: Callable[[], float],
 ) -> AsyncIterator[Template]:
     """Yield, round by round, a template with the fillings of all places, likeliest first.
 
-    beside: the failing tests' files; has_time: whether another filling may be asked for
+    beside: the failing tests' files; seconds_left: returns the time for fillings
     """
     seen: set[tuple[str, int, int, str]] = set()
     for each in ROUNDS:
         found: dict[ast.stmt, list[tuple[Gap, Filling]]] = {}
         for suspect in suspects[:MOST_PLACES]:
-            if not has_time() or filler.works is False:
+            if seconds_left() <= 0 or filler.works is False or filler.is_resting:
                 break
             source = sources[suspect.path]
             gap = each.find(source, suspect.statement)
@@ -162,6 +163,7 @@ async def iterate_filled_templates(
                 beside=beside,
                 temperature=each.temperature,
                 seed=each.seed,
+                seconds=seconds_left(),
                 tokens=BLOCK_TOKENS if gap.is_block else LINE_TOKENS,
                 stop=() if gap.is_block else ("\n",),
             )
@@ -191,7 +193,7 @@ def cut_filling(filling: Filling, gap: Gap, source: Source) -> Filling:
             if number and line.strip() and len(line) - len(line.lstrip()) < depth
         )
         return replace(filling, text="\n".join(lines[: next(outside, len(lines))]).rstrip())
-    text = text.partition("\n")[0]
+    text = text[: measure_logical_line(text)]
     rest = source.text[gap.end :].partition("\n")[0].rstrip()
     if rest and not gap.after and text.rstrip().endswith(rest):
         text = text.rstrip().removesuffix(rest)

@@ -27,6 +27,9 @@ FILLING_SECONDS = 120
 ENGINE_HEAD = 10.0
 """Seconds for which a small model waits for the engine before its first question: most searches end by then."""
 
+BESIDE = 0.7
+"""Share of the time for a reply that a search beside the model may take: what it finds has to be written and tested."""
+
 MOST_CANDIDATES = 3
 """Candidates of the engine that a model is shown."""
 
@@ -37,17 +40,33 @@ _FOUND = "The offline engine found the fault:\n"
 
 
 class EngineSearch:
-    """One search at a time. repair: runs the tool of that name; sure: edits that mend all, not in doubt"""
+    """One search at a time. repair: runs the tool of that name
+
+    sure: edits of the last search that mend all, not in doubt; places: its suspects
+    """
 
     def __init__(self, repair: Callable[[dict[str, object]], Awaitable[Observation]]) -> None:
         self._repair = repair
         self._task: asyncio.Future[Observation] | None = None
         self.sure: Sequence[Edit] = ()
+        self.places: Sequence[Mapping[str, Any]] = ()
 
     @property
     def is_running(self) -> bool:
         """Whether a search was started whose result was not collected."""
         return self._task is not None
+
+    @property
+    def has_found(self) -> bool:
+        """Whether the search has ended and is sure of a change."""
+        return self._task is not None and self._task.done() and bool(select_sure_edits(_get_data(self._task)))
+
+    async def wait_until_found(self) -> None:
+        """Return once the search is sure of a change; never if it is of none."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+        if not self.has_found:
+            await asyncio.Event().wait()
 
     def start(self, seconds: float, prompt: str) -> None:
         """Start a search beside what comes next."""
@@ -65,8 +84,9 @@ class EngineSearch:
         if self._task is None:
             return None
         task, self._task = self._task, None
-        data = (await task).data.get("repair", {})
-        self.sure = select_sure_edits(data)
+        await task
+        data = _get_data(task)
+        self.sure, self.places = select_sure_edits(data), data.get("suspects") or ()
         fixes, others = data.get("fixes") or [], data.get("alternatives") or []
         found = [fixes, *others] if fixes else []
         return [_get_edits(each) for each in found[:MOST_CANDIDATES]]
@@ -75,7 +95,12 @@ class EngineSearch:
         """End the search, and forget what was found."""
         if self._task is not None:
             self._task.cancel()
-        self._task, self.sure = None, ()
+        self._task, self.sure, self.places = None, (), ()
+
+
+def _get_data(task: asyncio.Future[Observation]) -> Mapping[str, Any]:
+    data: Mapping[str, Any] = {} if task.cancelled() else task.result().data.get("repair", {})
+    return data
 
 
 def select_sure_edits(repair: Mapping[str, Any]) -> list[Edit]:

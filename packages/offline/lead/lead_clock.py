@@ -19,9 +19,14 @@ class LeadClock:
     tests: float = 1.0
 
     @property
+    def seconds_left(self) -> float:
+        """Seconds until the turn is stopped."""
+        return self.purse.compute_seconds_left()
+
+    @property
     def reply_seconds(self) -> float:
         """Seconds that a reply may take, so that the engine's change can still be written and verified."""
-        return self.purse.compute_seconds_left() - self._reserve
+        return self.seconds_left - self._reserve
 
     @property
     def has_time(self) -> bool:
@@ -31,8 +36,7 @@ class LeadClock:
     @property
     def is_third_gone(self) -> bool:
         """Whether a third of the turn's time has passed."""
-        left = self.purse.compute_seconds_left()
-        return time.monotonic() - self.purse.tally.start_time > left / 2
+        return time.monotonic() - self.purse.tally.start_time > self.seconds_left / 2
 
     @property
     def _reserve(self) -> float:

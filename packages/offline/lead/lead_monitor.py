@@ -12,7 +12,6 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from agent.context.profile.profiles import is_below_a_billion
 from agent.events import LEAD, End, Event, ObservationEvent, Prompt, Signal
 from agent.model.protocol import LoopingReply, Model, Reply
 from agent.monitor.answers import (
@@ -29,6 +28,7 @@ from agent.monitor.monitor import Monitor
 from agent.session_settings import LeadSettings
 from packages.offline.lead.edit_words import describe_fix, describe_no_fix, describe_proposal, list_edits
 from packages.offline.lead.engine_search import (
+    BESIDE,
     ENGINE_HEAD,
     ENGINE_SECONDS,
     FILLING_SECONDS,
@@ -38,8 +38,8 @@ from packages.offline.lead.engine_search import (
 )
 from packages.offline.lead.idle_replies import IdleReplies
 from packages.offline.lead.lead_clock import LeadClock
+from packages.offline.lead.lead_decision import LeadDecision
 from sandbox.errors import UserError
-from sandbox.policy.decision import Mode
 from tools.core.action import Action
 
 if TYPE_CHECKING:
@@ -68,8 +68,10 @@ class Lead(Monitor):
             lambda name: runtime.toolbox.get(name) is not None,
             lambda: runtime.profile.profile.name != "generic",
         )
-        self._prompt = ""
         self._clock = LeadClock(purse=runtime.purse)
+        self._decision = LeadDecision(
+            runtime=runtime, settings=settings, replies=self._replies, clock=self._clock
+        )
         self._engine = EngineSearch(partial(runtime.run_harness_action, "repair"))
         self._reset()
 
@@ -77,11 +79,12 @@ class Lead(Monitor):
         self._work: LedWork | None = None
         self._is_first = True
         self._own: Model | None = None
+        self._is_beside = False
         self._rounds = 0
         self._unwritten: set[str] = set()
         self._edits_of: dict[str, Edit] = {}
         self._kept: list[Edit] = []
-        self._given_up = False
+        self._decision.has_given_up = False
         self._numbers = 0
         self._choices = 0
         self._warm = False
@@ -90,7 +93,7 @@ class Lead(Monitor):
         self._replies.handle_event(event)
         if isinstance(event, Prompt):
             self._release()
-            self._prompt = event.text
+            self._decision.prompt = event.text
         elif isinstance(event, End):
             self._release()
         elif isinstance(event, ObservationEvent) and event.call.startswith("lead-") and event.failed:
@@ -103,15 +106,20 @@ class Lead(Monitor):
     async def before_request(self) -> Sequence[RequestAnswer]:
         if self._work is not None:
             return await self._go_on(self._work)
-        is_led = self._has_to_lead() or await self._is_better_led()
+        await self._collect_beside()
+        if end := await self._write_sure_change():
+            return [end]
+        is_led = self._decision.has_to_lead() or await self._decision.is_better_led()
         work = await self._take_lead() if is_led else None
-        if not is_led and self._is_first and self._is_small and self._is_about_tests():
-            await self._try_engine()
+        if not is_led and self._is_first and self._decision.is_small and self._decision.is_about_tests():
+            await self._start_beside()
         self._is_first = False
         if end := await self._write_sure_change():
             return [end]
         if work is None:
             return ()
+        if not self._engine.is_running and not (work.candidates or work.suspects):
+            await self._find_suspects(work)
         if not self._engine.is_running and not (work.candidates or work.suspects):
             return [await self._finish(work)]  # no function to ask for, as in other languages than Python
         return [TellModel(text=work.build_question())]
@@ -122,9 +130,11 @@ class Lead(Monitor):
             return GO_ON
         if self._work is not None:
             return TellModel(text=self._work.note or "Your reply had no proposal.")
+        if self._is_beside and not reply.text and (self._engine.has_found or not self._clock.has_time):
+            return TellModel(text="The offline engine was faster.")
         if not reply.text.strip() or reply.stop == "length":
             return self._answer_last_straw()
-        return self._answer_talk() if self._is_weak and self._is_unfinished() else GO_ON
+        return self._answer_talk() if self._decision.is_weak and self._is_unfinished() else GO_ON
 
     async def after_failure(self, turn: Turn, error: UserError) -> FailureAnswer:
         if not isinstance(error, LoopingReply):
@@ -134,31 +144,26 @@ class Lead(Monitor):
             return TellModel(text=self._work.note)
         return self._answer_last_straw()
 
-    @property
-    def _is_weak(self) -> bool:
-        """Whether mere words are no decision of the model's: it is small, or has got nowhere before."""
-        return self._is_small or self._replies.count > 0
-
-    @property
-    def _is_small(self) -> bool:
-        return self._runtime.profile.profile.name != "generic"
-
     def _is_unfinished(self) -> bool:
         """Whether the tests are to pass, and nothing was changed, or they fail after a small model's change.
 
         A larger model that has changed something and says that it is done was told of the failures already.
         """
-        if self._given_up or self._settings.when == "never" or not self._is_about_tests():
+        if (
+            self._decision.has_given_up
+            or self._settings.when == "never"
+            or not self._decision.is_about_tests()
+        ):
             return False
         if not self._runtime.conclusion.has_changes:
             return True
         report = self._runtime.conclusion.evidence.get_current_report()
-        return self._is_small and (report or {}).get("outcome") == "failed"
+        return self._decision.is_small and (report or {}).get("outcome") == "failed"
 
     def _answer_talk(self) -> TellModel:
         """Ask again after words in place of a change; the last time the harness leads."""
         self._replies.close_reply()
-        if self._has_to_lead():
+        if self._decision.has_to_lead():
             return TellModel(text="Your reply was of no use.")
         text = "The tests do not pass yet, and words change no file. Call edit with your change."
         return TellModel(text=text, note="words, and no change: asking again")
@@ -166,80 +171,45 @@ class Lead(Monitor):
     def _answer_last_straw(self) -> GoOn | TellModel:
         """Go on to the request with which the harness leads, if this reply was the last that led nowhere."""
         self._replies.close_reply()
-        return TellModel(text="Your reply was of no use.") if self._has_to_lead() else GO_ON
+        return TellModel(text="Your reply was of no use.") if self._decision.has_to_lead() else GO_ON
 
     # ── begin ──────────────────────────────────────────────────────────────────────────────────────
-
-    def _has_to_lead(self) -> bool:
-        if self._given_up or self._settings.when == "never":
-            return False
-        if self._settings.when == "auto" and not (self._is_stuck() or self._is_too_weak):
-            return False
-        return self._is_about_tests()
-
-    def _is_stuck(self) -> bool:
-        """Whether the last replies led nowhere; one is enough where a third of the time has gone."""
-        count = self._replies.count
-        return count >= self._settings.after or (count > 0 and self._clock.is_third_gone)
-
-    @property
-    def _is_too_weak(self) -> bool:
-        """Whether the model is of a size that drives no session, by its name."""
-        return self._is_small and is_below_a_billion(self._runtime.loop.model.name)
-
-    async def _is_better_led(self) -> bool:
-        """Whether a small model on this machine fills in code: that it does at once, and tools seldom."""
-        if (
-            self._given_up
-            or self._settings.when != "auto"
-            or not self._is_small
-            or not self._is_about_tests()
-        ):
-            return False
-        from packages.offline.infill.filler import has_filler
-
-        return await has_filler(self._runtime.workspace, self._runtime.loop.model)
-
-    def _is_about_tests(self) -> bool:
-        from agent.prompt.prompt_reader import read_intent
-
-        intent = read_intent(self._prompt)
-        if self._runtime.policy.mode is Mode.READ_ONLY or intent.forbids_edits:
-            return False
-        if intent.kind == "repair" or intent.wants_passing_tests:
-            return True
-        last = self._runtime.conclusion.evidence.last
-        return self._replies.count > 0 and last is not None and last.report.get("outcome") == "failed"
 
     async def _take_lead(self) -> LedWork | None:
         """Run the tests and localise; return the work, None if there is nothing to lead."""
         from packages.offline.infill.filler import has_filler
         from packages.offline.lead.led_work import LedWork
-        from packages.offline.lead.suspects import find_suspects
 
+        self._engine.cancel()  # it would be read while other actions run
+        self._unwrap()
         began = time.monotonic()
         report = await self._run_tests()
         self._clock.tests = time.monotonic() - began
         if report.get("outcome") != "failed":
-            self._given_up = True
+            self._decision.has_given_up = True
             return None
-        detail = f"{self._explain()}: the harness leads, and asks for one change at a time"
+        detail = f"{self._decision.explain()}: the harness leads, and asks for one change at a time"
         self._runtime.session.append(Signal(name=LEAD, detail=detail))
         runtime = self._runtime
         work = LedWork(
-            workspace=runtime.workspace, task=self._prompt, report=report, asks_anew=self._is_too_weak
+            workspace=runtime.workspace,
+            task=self._decision.prompt,
+            report=report,
+            asks_anew=self._decision.is_too_weak,
         )
-        found = await runtime.run_harness_action("localize", {})
-        places = found.data.get("suspects") or found.data.get("repair", {}).get("suspects") or ()
-        work.suspects = find_suspects(runtime.workspace, places)[: self._settings.rounds]
         self._work = work
         fills = await has_filler(runtime.workspace, runtime.loop.model)
         most, share = (FILLING_SECONDS, 0.7) if fills else (ENGINE_SECONDS, 0.5)
         budget = max(5.0, min(most, self._clock.reply_seconds * share))
-        self._engine.start(budget, self._prompt)
+        if not fills:
+            await self._find_suspects(work)
+        self._engine.start(budget, self._decision.prompt)
         # A server with one place for requests would be asked twice at once: fillings come first.
-        if await self._engine.wait(budget if fills else ENGINE_HEAD if self._is_small else 0):
+        head = ENGINE_HEAD if self._decision.is_small else 0.0
+        if await self._engine.wait(max(budget, self._clock.reply_seconds) if fills else head):
             await self._collect_candidates(work)
+            if fills and not self._engine.sure:
+                await self._find_suspects(work)
         from packages.offline.lead.led_model import LedModel
 
         self._own = runtime.loop.model
@@ -248,12 +218,47 @@ class Lead(Monitor):
         )
         return work
 
-    async def _try_engine(self) -> None:
-        """Let the engine search before a small model's first request, for as long as one of its replies takes."""
-        if self._given_up or self._settings.when == "never":
+    async def _find_suspects(self, work: LedWork) -> None:
+        """Have the engine's suspects in the work, or those of a ranking where it has not ended."""
+        from packages.offline.lead.suspects import find_suspects
+
+        places = self._engine.places
+        if not places:
+            found = await self._runtime.run_harness_action("localize", {})
+            places = found.data.get("suspects") or found.data.get("repair", {}).get("suspects") or ()
+        work.suspects = find_suspects(self._runtime.workspace, places)[: self._settings.rounds]
+
+    async def _start_beside(self) -> None:
+        """Let the engine search before a small model's first request, and on beside it if that is not enough."""
+        if self._decision.has_given_up or self._settings.when == "never":
             return
-        self._engine.start(max(1.0, min(ENGINE_HEAD, self._clock.reply_seconds / 4)), self._prompt)
-        await self._engine.collect()
+        left = self._clock.reply_seconds
+        self._engine.start(max(1.0, min(ENGINE_SECONDS, left * BESIDE)), self._decision.prompt)
+        if await self._engine.wait(min(ENGINE_HEAD, left / 4)):
+            await self._engine.collect()
+            return
+        from packages.offline.lead.beside_model import ModelBesideEngine
+
+        self._own, self._is_beside = self._runtime.loop.model, True
+        self._runtime.loop.model = ModelBesideEngine(
+            self._own, self._engine, lambda: self._clock.reply_seconds
+        )
+
+    async def _collect_beside(self) -> None:
+        """Collect what was found beside the model, once the search has ended or there is nothing else to wait for."""
+        if not self._is_beside:
+            return
+        is_idle = self._replies.count > 0 or not self._clock.has_time
+        # A search keeps to the turn's time by itself.
+        if await self._engine.wait(self._clock.seconds_left if is_idle else 0):
+            await self._engine.collect()
+            self._unwrap()
+
+    def _unwrap(self) -> None:
+        """Give the turn back to its own model, if another stands in its place."""
+        if self._own is not None:
+            self._runtime.loop.model = self._own
+        self._own, self._is_beside = None, False
 
     async def _write_sure_change(self) -> StopTurn | None:
         """Return the end of the turn by what the engine is sure of, written; None where it is sure of nothing."""
@@ -270,16 +275,6 @@ class Lead(Monitor):
         """Return what the engine is sure of, once."""
         edits, self._engine.sure = self._engine.sure, ()
         return edits if self._settings.fallback != "never" else ()
-
-    def _explain(self) -> str:
-        """Return why the harness leads."""
-        if self._replies.count:
-            return f"{self._replies.count} replies led nowhere"
-        if self._settings.when == "always":
-            return "as asked for"
-        return (
-            "a model below a billion parameters" if self._is_too_weak else "a small model that fills in code"
-        )
 
     def _get_warmth(self) -> float | None:
         if self._work is not None and self._work.asks_anew:  # the next question has another form
@@ -366,7 +361,7 @@ class Lead(Monitor):
             self._release()
             return StopTurn(TurnEnd(reason="answer", text=text))
         self._release()
-        self._given_up = True
+        self._decision.has_given_up = True
         if work.candidates and await may_fall_back(
             self._settings.fallback, self._runtime.loop.gateway.approver
         ):
@@ -384,8 +379,7 @@ class Lead(Monitor):
     def _release(self) -> None:
         """Give the turn back to its own model."""
         self._engine.cancel()
-        if self._own is not None:
-            self._runtime.loop.model = self._own
+        self._unwrap()
         self._reset()
 
     async def _run_tests(self) -> dict[str, Any]:
@@ -397,11 +391,13 @@ class Lead(Monitor):
 
 
 def build_lead(runtime: Runtime) -> Sequence[Monitor]:
-    """Return the monitor that leads turns of a session; none where its tools do not allow that."""
+    """Return the monitors that lead turns of a session: jobs of a small model, and the lead where its tools are."""
+    from packages.offline.jobs.small_jobs import SmallJobs
+
     needed = ("run_tests", "edit", "localize", "repair")
     if any(runtime.toolbox.get(each) is None for each in needed):
-        return ()
-    return (Lead(runtime, runtime.settings.lead),)
+        return (SmallJobs(runtime),)
+    return (SmallJobs(runtime), Lead(runtime, runtime.settings.lead))
 
 
 def _list_failing(report: dict[str, Any] | Any) -> set[str]:

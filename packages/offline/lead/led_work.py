@@ -138,7 +138,7 @@ class LedWork:
             if found is None:
                 self.note = f"There is no function {block.name!r}: keep the name of the function."
                 return None
-            return _replace_function(found, block.code)
+            return replace_function(found, block.code)
         return self._replace_lines(suspect, block.code) if suspect is not None else None
 
     def _replace_lines(self, suspect: Suspect, code: str) -> Edit | None:
@@ -173,7 +173,7 @@ def _is_named(suspect: Suspect, name: str) -> bool:
     return name.rpartition(".")[2] == suspect.symbol.rpartition(".")[2]
 
 
-def _replace_function(found: Suspect, code: str) -> Edit:
+def replace_function(found: Suspect, code: str) -> Edit:
     """Return the edit that puts other code in a function's place, with its indentation and its decorators."""
     lines = found.source.splitlines()
     indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]

@@ -17,6 +17,14 @@ HOW_TO_ASK = (
     " For all else set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a model: --model PROVIDER/NAME"
     " (a local server: --model openai/NAME --api-base http://localhost:8080/v1)."
 )
+ABILITIES = (
+    "Without a model I repair bugs that make tests fail, and look things up:\n\n"
+    '- "make the failing tests pass": I find the faults, try changes, and keep what the tests confirm.\n'
+    '- "which tests fail, and why?", "where is the fault likely?", "what would mend it?"\n'
+    '- "where is NAME defined?", "who uses NAME?", "what does test_NAME check?"\n'
+    '- "what changed last?", "what is this project made of?", "how do I run the tests?"\n\n'
+    "Everything else needs a model: `/model` lists those that can be used."
+)
 NEED_TEST = (
     "If no test shows the bug yet, write one that fails because of it (in a test file; from a report with a snippet or "
     "a trace: patchwright reproduce --file REPORT --write-test tests/test_bug.py), and say: "
@@ -62,24 +70,30 @@ def to_sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
-MOST_ALTERNATIVES = 3
-"""Alternatives shown in addition to a doubtful change."""
-
-
 def describe_fix(fix: Mapping[str, Any]) -> str:
     """Return `path:line: why` of a change."""
     return f"{fix['path']}:{fix['line']}: {fix['why']}"
 
 
 def describe_proposal(
-    fixes: Sequence[Mapping[str, Any]], alternatives: Sequence[Sequence[Mapping[str, Any]]], *, written: int
+    fixes: Sequence[Mapping[str, Any]],
+    alternatives: Sequence[Sequence[Mapping[str, Any]]],
+    *,
+    written: int,
+    is_cut_short: bool = False,
 ) -> str:
-    """Return Markdown that shows doubtful changes as diffs, the next best ones, and how to apply them.
+    """Return Markdown that shows doubtful changes as diffs, the number of others, and how to apply them.
 
-    alternatives: patches that pass the same tests, the next best first
+    alternatives: patches that pass the same tests
     written: number of changes written before these
+    is_cut_short: the suite does not end in the time of the turn, so that no run of it confirms a change
     """
     many = len(fixes) != 1
+    doubt = (
+        "the whole suite does not end in the time of this turn (--max-time), so nothing confirms"
+        if is_cut_short
+        else "I am not sure of"
+    )
     found = f"{len(fixes)} {'more ' if written else ''}change{'s' if many else ''}"
     nothing = f"changed nothing{' else' if written else ''}"
     works = list(dict.fromkeys(str(fix["own_work"]) for fix in fixes if fix.get("own_work")))
@@ -87,16 +101,18 @@ def describe_proposal(
         f"The failing tests pass without {join_names(works)}, so that is the suspect. It is your work: I {nothing}."
         if works
         else f"I found {found} with which the failing tests pass, and {nothing}: "
-        f"I am not sure of {'them' if many else 'it'}. A change can fit the tests and mean something else than was "
+        f"{doubt} {'them' if many else 'it'}. A change can fit the tests and mean something else than was "
         "meant.",
     ]
     for fix in fixes:
         lines += ["", *_diff_lines(fix)]
     if alternatives:
-        lines += ["", "The next best, which pass the same tests (not run against the whole suite):"]
-        for patch in alternatives[:MOST_ALTERNATIVES]:
-            for fix in patch:
-                lines += ["", *_diff_lines(fix)]
+        count = len(alternatives)
+        lines += [
+            "",
+            f"{count} more change{'s pass' if count > 1 else ' passes'} the same tests (not run against the whole"
+            f" suite): `patchwright repair --no-apply --top {min(count + 1, 10)}` shows them.",
+        ]
     how = "." if works else ", or run the same command with --apply."
     lines += ["", f'To have it written, say "apply it" in this session{how}']
     return "\n".join(lines)
@@ -129,7 +145,8 @@ def describe_changes(fixes: Sequence[Mapping[str, Any]]) -> str:
 def _diff_lines(fix: Mapping[str, Any]) -> list[str]:
     changed = [f"-{line}" for line in str(fix["old"]).split("\n")]
     changed += [f"+{line}" for line in str(fix["new"]).split("\n")]
-    confidence = f" (confidence {fix['confidence']:.2f})" if "confidence" in fix else ""
+    why = f": {fix['doubt']}" if fix.get("doubt") else ""
+    confidence = f" (confidence {fix['confidence']:.2f}{why})" if "confidence" in fix else ""
     return [f"{describe_fix(fix)}{confidence}", "", "```diff", *changed, "```"]
 
 

@@ -24,24 +24,24 @@ from sandbox.errors import Fault, UserError
 
 # It reads only the last turn, so no window is too small for it.
 WINDOW = 1_000_000
-# Prompt with which the user accepts the change that the previous turn proposed.
-ACCEPT = "Apply the proposed change."
 
 
 class OfflineModel:
     """`Model` implementation with the repair engine behind the tools.
 
     apply_doubtful: write changes of low confidence as well, instead of proposing them
+    commits: commit a repair without being asked
     """
 
     name = "offline"
     window = WINDOW
 
-    def __init__(self, *, apply_doubtful: bool = False) -> None:
+    def __init__(self, *, apply_doubtful: bool = False, commits: bool = True) -> None:
         self._apply_doubtful = apply_doubtful
+        self._commits = commits
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        reply = answer_request(request, apply_doubtful=self._apply_doubtful)
+        reply = answer_request(request, apply_doubtful=self._apply_doubtful, commits=self._commits)
         if reply.text:
             yield TextDelta(text=reply.text)
         yield reply
@@ -50,9 +50,9 @@ class OfflineModel:
         """Do nothing: no resource is open."""
 
 
-def answer_request(request: Request, *, apply_doubtful: bool = False) -> Reply:
+def answer_request(request: Request, *, apply_doubtful: bool = False, commits: bool = True) -> Reply:
     """Return the next step of the request's turn. Raises UserError if the task needs a language model."""
-    turn = OfflineTurn.from_request(request)
+    turn = OfflineTurn.from_request(request, commits=commits)
     wish = "repair" if turn.accepted is not None else decide_wish(turn.prompt, turn.notes)
     if wish == "answer":
         return _answer_question(turn)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from agent.model.protocol import Reply
@@ -29,6 +30,11 @@ from packages.offline.model.reproduction_steps import (
 )
 from packages.offline.model.turn_steps import get_report, list_failing_tests
 from sandbox.lazy_dataclass import dataclass
+from tools.core.action import Action
+
+RERUN_ITEM = 3
+_ITEMS = {"repair": 1, "edit": 2, "git_commit": 4}
+"""Items of the plan by the tool that begins them; `run_tests` after an edit begins `RERUN_ITEM`."""
 
 MOST_TARGETS = 60
 """Failing tests named to `repair`; if there are more, it considers all failing tests."""
@@ -259,7 +265,12 @@ class RepairTurn:
             len(self.changes.select_fixes()),
             self.changes.get_repair_data().get("alternatives", ()),
         )
-        return describe_proposal(self.changes.list_fixes()[written:], alternatives, written=written)
+        return describe_proposal(
+            self.changes.list_fixes()[written:],
+            alternatives,
+            written=written,
+            is_cut_short=self.changes.is_cut_short,
+        )
 
     def _write_summary(self) -> str:
         fixes = self.changes.select_fixes()
@@ -294,4 +305,19 @@ class RepairTurn:
             return self.end_turn(
                 f"I stopped: I need the tool {tool!r}, which this session does not offer.", "not achieved"
             )
-        return self.turn.call_tool(text, tool, arguments)
+        reply = self.turn.call_tool(text, tool, arguments)
+        plan = self._advance_plan(tool)
+        return replace(reply, actions=(plan, *reply.actions)) if plan is not None else reply
+
+    def _advance_plan(self, tool: str) -> Action | None:
+        """Return the action that ticks off the plan up to the item that a tool begins; None if it begins none."""
+        plans = self.turn.find_steps("plan")
+        item = (
+            RERUN_ITEM if tool == "run_tests" and self.changes.list_forward_edits() else _ITEMS.get(tool, 0)
+        )
+        known = plans[-1].action.arguments.get("items", ()) if plans else ()
+        if not 0 < item < len(known) or known[item].get("status") != "open":
+            return None
+        status = ["done"] * item + ["doing"] + ["open"] * (len(known) - item - 1)
+        items = [{"text": each["text"], "status": now} for each, now in zip(known, status, strict=True)]
+        return self.turn.build_action("plan", {"items": items}, "-plan")

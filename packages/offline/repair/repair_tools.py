@@ -21,6 +21,9 @@ __all__ = ["localize", "repair", "why_failing"]
 LOCALIZE_SECONDS = 120.0
 # A search beyond an hour has no prospects left; a model must not block a session for longer by mistake.
 LONGEST_BUDGET = 3600
+# Seconds of a turn that are kept for its end after a search, and runs of the suite that come then, one of them slower
+# than the last.
+ENDING, RERUNS = 2.5, 1.3
 SHOWN_SUSPECTS = 10
 SHOWN_TESTS = 5
 
@@ -31,7 +34,7 @@ async def localize(targets: list[str] = [], *, at: Workspace) -> Observation:  #
     from packages.offline.repair.engine.repair_engine import localize_faults
     from packages.offline.repair.result import format_failure_trace, suspect_to_data
 
-    result, _ = await localize_faults(at, targets, LOCALIZE_SECONDS)
+    result, _ = await localize_faults(at, targets, _compute_ranking_seconds(at))
     if not result.suspects:
         raise ToolFailure(f"localize: {result.reason}", repair=result.as_data())
     lines = [
@@ -50,7 +53,7 @@ async def why_failing(test: str = "", *, at: Workspace) -> Observation:
     from packages.offline.repair.engine.repair_engine import localize_faults
     from packages.offline.repair.result import failure_trace_to_data, format_failure_trace
 
-    result, _ = await localize_faults(at, [test] if test else [], LOCALIZE_SECONDS)
+    result, _ = await localize_faults(at, [test] if test else [], _compute_ranking_seconds(at))
     lines = format_failure_trace(result)
     if not (result.left and lines):
         reason = "no line of the project that ran in Python made its values" if result.left else result.reason
@@ -66,8 +69,9 @@ async def repair(targets: list[str] = [], hint: str = "", budget: int = 60, *, a
 
     if not 1 <= budget <= LONGEST_BUDGET:
         raise ToolFailure(f"repair: budget={budget} is not between 1 and {LONGEST_BUDGET} seconds")
+    most = _compute_most_seconds(at)
     result = await repair_engine.repair(
-        at, targets=targets, hint=hint, budget=budget, on_progress=at.progress
+        at, targets=targets, hint=hint, budget=min(budget, most), most=most, on_progress=at.progress
     )
     nested = await asyncio.to_thread(_list_nested_repositories, at, result)
     return Observation(
@@ -75,6 +79,23 @@ async def repair(targets: list[str] = [], hint: str = "", budget: int = 60, *, a
         data={"repair": result.as_data(), "nested": nested},
         failed=not result.fixes and result.outcome != "all-pass",
     )
+
+
+def _compute_ranking_seconds(at: Workspace) -> float:
+    """Return the seconds that a ranking may take: of a turn at most a third of what is left."""
+    return min(LOCALIZE_SECONDS, at.seconds_left() / 3)
+
+
+def _compute_most_seconds(at: Workspace) -> float:
+    """Return the wall seconds of the turn that a search may take: its changes have to be written and tested.
+
+    Where there is not enough for that, half of what is left: shown changes are better than none.
+    """
+    left, last = at.seconds_left(), at.facts.get("tests")
+    reserve = ENDING
+    if last is not None and last.outcome != "timeout":
+        reserve += RERUNS * last.duration
+    return max(left - reserve, left / 2)
 
 
 def _list_nested_repositories(at: Workspace, result: RepairResult) -> list[str]:
@@ -107,7 +128,8 @@ def _format_result(result: RepairResult) -> str:
             f"{number}. {fix.path}:{fix.line}: {fix.why}",
             f"   makes pass: {_join_test_names(fix.tests)}",
         ]
-        lines += [f"   confidence: {describe_confidence(fix.confidence)}"]
+        why = f" ({fix.doubt})" if fix.doubt and not fix.is_sure else ""
+        lines += [f"   confidence: {describe_confidence(fix.confidence)}{why}"]
         if fix.own_work:
             lines.append(f"   suspect: {fix.own_work}. Ask the user before you take their work back")
         lines += ["   old:", *_indent_lines(fix.old), "   new:", *_indent_lines(fix.new)]

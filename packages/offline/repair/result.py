@@ -41,6 +41,7 @@ class Fix:
     why: the error, as part of a sentence that names the place
     tests: the failing tests that pass with it
     confidence: from 0 to 1, the probability that it is right and does not only fit the tests
+    doubt: why it may be wrong though the tests pass, "" where nothing is known
     own_work: names fresh work of a person that makes the tests fail: this change takes it back, or is a rival of
         the one that does. It is written only if the person says so after seeing it. "" for none
     """
@@ -54,6 +55,7 @@ class Fix:
     why: str
     tests: tuple[str, ...]
     confidence: float
+    doubt: str = ""
     own_work: str = ""
 
     @property
@@ -62,7 +64,18 @@ class Fix:
         return self.confidence >= LOW and not self.own_work
 
     def as_data(self) -> dict[str, Any]:
-        names = ("path", "line", "function", "old", "new", "template", "why", "confidence", "own_work")
+        names = (
+            "path",
+            "line",
+            "function",
+            "old",
+            "new",
+            "template",
+            "why",
+            "confidence",
+            "doubt",
+            "own_work",
+        )
         return {**{name: getattr(self, name) for name in names}, "tests": list(self.tests)}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from packages.offline.model.answers.lookup import Answer, Call, Lookup, NoAnswer, limit_lines
 from packages.offline.model.answers.named_code import find_test_targets
 from packages.offline.model.intent.question_topics import Question
-from packages.offline.model.offline_messages import indent_block
+from packages.offline.model.offline_messages import ABILITIES, indent_block
 
 MOST_README = 12
 """Lines of a README that are quoted: its title and its first paragraphs."""
@@ -87,3 +87,14 @@ def _read_first_paragraphs(text: str) -> list[str]:
             break
         found += [*([""] if found else []), *added]
     return found[:MOST_README]
+
+
+def describe_abilities(question: Question) -> Lookup:
+    """Answer what the engine can do, and how the tests are run that it would begin with."""
+    found = yield Call(tool="show_test_command", arguments={"targets": []})
+    told = found.data.get("test_command")
+    if isinstance(told, Mapping):
+        runs = f"The tests run here with {told['runner']}:\n\n{indent_block(str(told['command']))}"
+    else:
+        runs = "No way to run tests was found here, and without tests there is no repair: see `patchwright doctor`."
+    return Answer(text=f"{ABILITIES}\n\n{runs}", trust="it is what the engine is made for.")

@@ -7,7 +7,12 @@ from collections.abc import Mapping, Sequence
 from agent.model.protocol import Reply
 from packages.offline.model.answers.history_answers import find_changes
 from packages.offline.model.answers.lookup import Answer, Answerer, Call, Lookup, NoAnswer, format_answer
-from packages.offline.model.answers.project_answers import describe_project, find_by_words, find_test_command
+from packages.offline.model.answers.project_answers import (
+    describe_abilities,
+    describe_project,
+    find_by_words,
+    find_test_command,
+)
 from packages.offline.model.answers.suite_answers import (
     explain_failure,
     list_failures,
@@ -41,6 +46,7 @@ ANSWERERS: Mapping[Topic, Answerer] = {
     "run-tests": find_test_command,
     "overview": describe_project,
     "words": find_by_words,
+    "abilities": describe_abilities,
 }
 
 

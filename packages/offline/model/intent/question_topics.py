@@ -26,6 +26,7 @@ Topic = Literal[
     "run-tests",  # how tests are run
     "overview",  # what the project is made of
     "words",  # where the code is that the words speak of
+    "abilities",  # what the engine itself can do
 ]
 
 
@@ -46,6 +47,15 @@ _FAILS = (
 _FIX = r"(?:fix|repair|mend|solve|resolve|correct|patch|beheb\w*|reparier\w*|corriger|arregl\w*|réparer)"
 
 _PATTERNS: Mapping[Topic, Sequence[str]] = {
+    "abilities": (
+        r"^(?:(?:hello|hi|hey|so|and|ok)[\s,.!]+)*(?:what|which (?:things|questions|tasks)|how) (?:else )?(?:can|could"
+        r"|do|are) (?:you|patchwright)(?: able to)?(?: do| help| answer| offer| work on)?"
+        r"(?: (?:me|us|for me|for us|here|with|in general|without a model|with this (?:project|repo\w*)))*$",
+        r"^(?:help(?: me)?|what now|how does this work|how do i use (?:you|this|patchwright))$",
+        r"^was kannst du(?: (?:alles|tun|machen|für mich))*$",
+        r"^(?:que peux-tu faire|que sais-tu faire|qué puedes hacer)$",
+        r"^(?:你能做什么|你可以做什么|何ができますか?)$",
+    ),
     "run-tests": (
         r"\bhow (?:do|can|should|would|are|is) (?:(?:i|we|you|one|the|a|all|single|my|our)\s+)*(?:run"
         r"|start|execute|launch|<TEST>)\b.*?\b(?:<TEST>|run|started|executed|launched)\b",

@@ -68,6 +68,11 @@ class PatchSearch(CandidateValidator):
             return single
         return await self._search_longer(candidates)
 
+    async def find_further(self, candidates: Iterator[Candidate], deadline: float) -> PlausiblePatch | None:
+        """Go on where a search found nothing until its own deadline; `candidates` are those that are left."""
+        self.deadline = deadline
+        return await self._search_longer(candidates) if self.replies.clock.now() < deadline else None
+
     async def _search_longer(self, candidates: Iterator[Candidate]) -> PlausiblePatch | None:
         """Try changes less likely than the first ones."""
         self._hurried = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +11,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import field, replace
 from functools import partial
 
-from packages.offline.infill.filler import FILLER
+from packages.offline.infill.filler import prepare_fillings
 from packages.offline.repair.engine.candidates.candidate_generation import (
     adjust_suspect_count,
     generate_candidates,
@@ -22,10 +23,12 @@ from packages.offline.repair.engine.repair_findings import Findings, HeldChanges
 from packages.offline.repair.engine.time_shares import (
     FILLING_SHARE,
     SEARCH_SHARE,
+    SLACK,
     TRACE_SHARE,
     compute_cold_start,
     compute_suite_reserve,
 )
+from packages.offline.repair.engine.validation.budget_clock import LONGEST, BudgetClock
 from packages.offline.repair.engine.validation.isolated_copy import find_passing_in_copy, runs_no_project_code
 from packages.offline.repair.engine.validation.suite_baseline import Baseline, run_baseline
 from packages.offline.repair.engine.validation.worker_client import WorkerClient
@@ -37,6 +40,7 @@ from packages.offline.repair.localize.import_time_coverage import add_import_tim
 from packages.offline.repair.localize.literal_hints import promote_literal_suspects
 from packages.offline.repair.localize.repair_hint import NO_HINT, Hint, parse_hint
 from packages.offline.repair.localize.statement_ranking import Suspect, rank_statements, reweigh_suspects
+from packages.offline.repair.localize.test_checks import measure_checks
 from packages.offline.repair.localize.word_relevance import collect_test_words, rerank_by_words
 from packages.offline.repair.result import Outcome, RepairResult
 from packages.offline.repair.templates import Hints, Source
@@ -68,13 +72,14 @@ async def repair(
     targets: Sequence[str] = (),
     hint: str = "",
     budget: float = 60.0,
+    most: float = math.inf,
     on_progress: Progress = lambda line: None,
 ) -> RepairResult:
     """Search for patches that make failing tests pass and break no passing one. Nothing is written to disk.
 
     targets: tests to repair (files or node ids); all failing ones when empty
     hint: likely place and kind of the fault, or a description of it (see `repair_hint`)
-    budget: wall seconds where the machine has time for the search (see `budget_clock`)
+    budget: wall seconds where the machine has time for the search (see `budget_clock`); most: in any case
     """
     told = await asyncio.to_thread(parse_hint, at, hint)
     if not await asyncio.to_thread(is_python_suite, at, targets):
@@ -85,8 +90,10 @@ async def repair(
         )
         return await asyncio.to_thread(mark_own_work, at, found)
     started = time.monotonic()
-    findings = Findings(targets=targets, deadline=budget)
-    state = RepairRun(at=at, findings=findings, hint=told, on_progress=on_progress)
+    clock = BudgetClock(longest=min(LONGEST, max(1.0, most / budget)))
+    findings = Findings(targets=targets, deadline=budget, clock=clock)
+    slack = min(SLACK, max(0.0, most - budget))
+    state = RepairRun(at=at, findings=findings, hint=told, on_progress=on_progress, slack=slack)
     result = await asyncio.to_thread(mark_own_work, at, await state.run())
     return replace(result, seconds=time.monotonic() - started, tried=state.tried, cpu=state.cpu)
 
@@ -118,6 +125,7 @@ class RepairRun:
     """A running repair: `overlay` has the texts of the files fixed so far.
 
     held: changes that are reverted if no further one is found
+    slack: seconds after the end of the search for a last run of the tests
     """
 
     at: Workspace
@@ -130,6 +138,7 @@ class RepairRun:
     tried: int = 0
     cpu: float = 0.0
     python: tuple[str, tuple[str, ...]] | None = None
+    slack: float = SLACK
 
     async def run(self) -> RepairResult:
         while True:
@@ -185,7 +194,7 @@ class RepairRun:
             named=self.findings.targets,
             check=not self.findings.fixes,
             trace_seconds=self.findings.clock.to_wall_seconds(left * TRACE_SHARE),
-            seconds=left + 5.0,
+            seconds=left + self.slack,
         )
 
     def _list_target_files(self) -> list[str]:
@@ -207,44 +216,44 @@ class RepairRun:
                 return False
             sources, suspects = self._locate_suspects(wanted, spectrum)
             self.on_progress(f"searching: {len(wanted)} failing tests, {len(suspects)} suspicious statements")
-            filler = self.at.facts.get(FILLER)
-            until = self.findings.clock.now() + min(
-                left * (SEARCH_SHARE if place + 1 < len(every) else 1.0), max(left - kept, left / 2)
-            )
+            filled = prepare_fillings(self.at, [(test.file, test.id) for test in wanted], self._read_text)
+            own = min(left * (SEARCH_SHARE if place + 1 < len(every) else 1.0), max(left - kept, left / 2))
+            until = self.findings.deadline - left + own
             name = f"{len(self.findings.fixes)}.{place}"
             make_search = partial(
                 PatchSearch, root=self.at.root.resolve(), workers=workers, replies=replies, spectrum=spectrum,
                 sources=sources, wanted=wanted, latest=self.findings.deadline, files=self._list_target_files(),
                 cold_start=compute_cold_start(base), on_progress=self.on_progress,
+                measure=filled.measure if filled is not None else None,
             )  # fmt: skip
             search = make_search(
-                name=name, deadline=until - (FILLING_SHARE * left if filler is not None else 0.0)
+                name=name, deadline=until - (FILLING_SHARE * own if filled is not None else 0.0)
             )
             ordered = generate_candidates(
                 suspects,
                 sources,
                 self._collect_hints(wanted),
-                self.hint.weigh_template if self.hint.text else None,
+                self.hint.weigh_template if self.hint.weighs_templates else None,
             )
-            # Code that ran before the tests can only be tried in new sessions: nothing quicker comes before
-            # it.
+            # Code that ran before the tests can only be tried in new sessions: nothing quicker comes first.
             number = adjust_suspect_count(len(suspects), sources.values())
             found = await search.find_patch(ordered, number if any(each.failing for each in suspects) else 0)
-            if found is None and filler is not None and any(each.failing for each in suspects):
-                from packages.offline.infill.filled_search import search_filled
-
-                self.tried += search.tried
-                search, found = await search_filled(
-                    lambda part: make_search(name=f"{name}.{part}", deadline=until),  # noqa: B023 - awaited here
-                    filler, suspects, self._collect_hints(wanted), self._read_text,
+            in_doubt = found is None or found.is_unnatural
+            if filled is not None and in_doubt and any(each.failing for each in suspects):
+                search, found = await filled.improve(
+                    search, found, lambda part: make_search(name=f"{name}.{part}", deadline=until),  # noqa: B023 - awaited here
+                    suspects, self._collect_hints(wanted),
                 )  # fmt: skip
+                found = found or await search.find_further(ordered, until)
             self.tried += search.tried
             self.findings.checked = search.checked
             self.findings.to_the_end &= search.to_the_end
             if found is not None:
+                has_untraced = search.checked > len(spectrum.tests)  # tests of other files
+                checks = None if has_untraced else measure_checks(wanted, self._read_text)
                 before = {path: source.text for path, source in sources.items()}
                 self.findings.alternatives += [
-                    tuple(build_fixes(each, dict(before), [found, *search.others], spectrum, number))
+                    tuple(build_fixes(each, dict(before), [found, *search.others], spectrum, number, checks))
                     for each in search.others[:MOST_ALTERNATIVES]
                 ]
                 texts = dict(before)
@@ -255,7 +264,7 @@ class RepairRun:
                         base=base,
                         overlay=dict(self.overlay),
                     )
-                fixes = build_fixes(found, texts, search.others, spectrum, number)
+                fixes = build_fixes(found, texts, search.others, spectrum, number, checks)
                 self.findings.fixes += fixes
                 self.overlay.update({fix.path: texts[fix.path] for fix in fixes})
                 return True
@@ -313,13 +322,6 @@ class RepairRun:
         self.overlay.update({fix.path: texts[fix.path] for fix in fixes})
         return True
 
-    def _apply_hint(self, suspects: list[Suspect]) -> list[Suspect]:
-        if not self.hint.text:
-            return suspects
-        return reweigh_suspects(
-            suspects, [self.hint.weigh_place(each.path, each.function) for each in suspects]
-        )
-
     def _is_own_file(self, path: str) -> bool:
         """Return whether the file is outside submodules and nested repositories, which are not edited from here."""
         return not find_inner_repository(self.at.root, path)
@@ -358,11 +360,10 @@ class RepairRun:
     ) -> list[Suspect]:
         """Return statements ranked by the tests that run them, words shared with the failing ones, and the hint."""
         ranked = rerank_by_words(rank_statements(sources, wanted, spectrum), self._collect_words(wanted))
-        return self._apply_hint(
-            promote_literal_suspects(
-                boost_recent_changes(ranked, sources), sources, extract_hints(wanted).texts
-            )
-        )
+        recent = boost_recent_changes(ranked, sources)
+        found = promote_literal_suspects(recent, sources, extract_hints(wanted).texts)
+        weights = [self.hint.weigh_place(each.path, each.function) for each in found]
+        return reweigh_suspects(found, weights) if self.hint.text else found
 
     def _collect_words(self, wanted: Sequence[Test]) -> frozenset[str]:
         files: dict[str, str] = {}

@@ -19,6 +19,9 @@ FILLING_SHARE = 0.6
 # at most the last share.
 FOR_OTHER_FILES, LONGEST_FOR_THEM, MOST_FOR_LAST_WORD = 0.1, 20.0, 0.25
 
+# Seconds after the end of the search for a last run of the tests, where no turn has to stop.
+SLACK = 5.0
+
 # A new session imports and collects before its first test, as the first one did, and two may run at a time:
 # minimum seconds, and factor on the time of the first session.
 COLD_START, SLOWER_START = 20.0, 4.0

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import bisect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import field, replace
 from pathlib import Path
 
 from packages.offline.repair.engine.candidates.candidate_generation import Candidate
 from packages.offline.repair.engine.candidates.candidate_stream import CandidateFeed
 from packages.offline.repair.engine.candidates.composed_edits import Edit
 from packages.offline.repair.engine.candidates.plausible_patches import PlausiblePatches
-from packages.offline.repair.engine.candidates.ranking import PlausiblePatch, estimate_trust
+from packages.offline.repair.engine.candidates.ranking import (
+    MEASURING,
+    MOST_MEASURED,
+    PlausiblePatch,
+    estimate_trust,
+)
 from packages.offline.repair.engine.multi_edit_search import PartialPatch, SearchBase, removes_exception
 from packages.offline.repair.engine.validation.behaviour_diff import BehaviourComparison
 from packages.offline.repair.engine.validation.budget_clock import JOBS
@@ -57,6 +64,7 @@ class CandidateValidator:
     checked: tests of the whole suite that passed with the patch
     to_the_end: the whole suite was run; False when there was no time for more than the files
     others: equally good patches, next best first; not run against the whole suite
+    measure: returns how natural a model finds a change, None if it does not say; None where there is no model
     """
 
     name: str
@@ -70,6 +78,7 @@ class CandidateValidator:
     latest: float
     cold_start: float
     files: Sequence[str] = ()
+    measure: Callable[[Candidate], Awaitable[float | None]] | None = None
     on_progress: Callable[[str], None]
     tried: int = 0
     checked: int = 0
@@ -113,11 +122,25 @@ class CandidateValidator:
         feed = CandidateFeed(candidates)
         while True:
             await self._process_candidates(feed, effort)
+            await self._measure_naturalness()
             best = self._good.best
             if best is None or await self._passes_full_suite(best, effort):
                 self.others = [each for each in self._good.list_ranked() if each is not best]
                 return best
             self._good.found.remove(best)  # continue with the candidates that it had kept from being tried
+
+    async def _measure_naturalness(self) -> None:
+        """Ask the model about the best of the changes that pass."""
+        if self.measure is None:
+            return
+        clock = self.replies.clock
+        left = clock.to_wall_seconds(self.deadline - clock.now())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(left, MEASURING)):
+                for each in self._good.list_ranked()[:MOST_MEASURED]:
+                    if each.naturalness is None:
+                        told = replace(each, naturalness=await self.measure(each.candidate))
+                        self._good.found[self._good.found.index(each)] = told
 
     async def _process_candidates(self, feed: CandidateFeed, effort: Effort) -> None:
         while self.replies.clock.now() < self._search_deadline:

@@ -16,13 +16,15 @@ from packages.offline.repair.engine.candidates.ranking import (
     FEW,
     FEW_TESTS,
     FEWEST_RIVALS,
+    LESS_NATURAL,
     RIVAL,
     SURE,
-    TIERS,
+    is_unnatural,
 )
 from packages.offline.repair.languages.call_reach import SuspectFunction, rank_functions
 from packages.offline.repair.languages.candidate_pool import CandidatePool
 from packages.offline.repair.languages.parsed_source import load_sources
+from packages.offline.repair.languages.plausible_change import PlausibleChange, measure_changes
 from packages.offline.repair.languages.tree_candidates import Candidate, generate_candidates
 from packages.offline.repair.localize.repair_hint import NO_HINT, Hint
 from packages.offline.repair.localize.suspicious_place import SuspiciousPlace
@@ -39,26 +41,14 @@ Progress = Callable[[str], None]
 JOBS = max(2, min(4, os.cpu_count() or 2))
 # Number of functions for which candidates are generated.
 MOST_DOUBTS = 12
+# Maximum share of the budget for the first run of the tests: copies that were just made are built anew.
+BASELINE_SHARE = 0.6
 # Time limit of a trial: factor on the tests' time before, and seconds added: a change may make them endless.
 SLOWER, SLACK = 4.0, 8.0
 # After the first change that makes all tests pass, this many more are tried while they are about as likely.
 ALTERNATIVES, ALIKE = 8, 0.5
 # A partial fix is accepted when this many more candidates, and as many again, contained no full one.
 PATIENCE = 24
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlausibleChange:
-    """A candidate that fixes a test and breaks none. helped: ids of the tests that pass with it"""
-
-    candidate: Candidate
-    helped: frozenset[str]
-    report: TestReport
-
-    @property
-    def preference(self) -> tuple[int, int, int, int]:
-        tier = sum(self.candidate.rule.precision < step for step in TIERS)
-        return -len(self.helped), tier, self.candidate.size, self.candidate.rank
 
 
 async def repair(
@@ -147,12 +137,15 @@ class _RepairRun:
         return self.build_result()
 
     async def run_baseline(self) -> RepairResult | None:
-        """Run the tests twice and rank functions; return a result when there is nothing to search for."""
-        self.report = await self.places[0].run_tests({}, self.budget / 3)
+        """Run the tests, twice if there is time, and rank functions; return a result if there is nothing to mend."""
+        self.report = await self.places[0].run_tests({}, self.budget * BASELINE_SHARE)
         ended = self._find_early_result()
         if ended is not None:
             return ended
-        again = await self.places[0].run_tests({}, self.budget / 3)
+        left = self.deadline - time.monotonic()
+        again = self.report
+        if self.report.duration < left / 3:
+            again = await self.places[0].run_tests({}, left / 2)
         first, second = _collect_failed_ids(self.report), _collect_failed_ids(again)
         self.unsteady = tuple(sorted(first ^ second))
         if not first & second:
@@ -227,6 +220,8 @@ class _RepairRun:
         finally:
             await waiting.close()
         good = self._select_reachable(good)
+        if self.filler is not None:
+            good = await measure_changes(self.filler, good, self.deadline - time.monotonic())
         best = min(good, key=lambda each: each.preference, default=None)
         if best is not None:
             self.others += [
@@ -246,7 +241,7 @@ class _RepairRun:
         codes = load_sources(self.places[0].at.root, self.overlay)
         beside = read_failing_test(codes, failure) if failure is not None else []
         return iterate_filled_candidates(
-            self.filler, self.doubts, beside, lambda: time.monotonic() < self.deadline
+            self.filler, self.doubts, beside, lambda: self.deadline - time.monotonic()
         )
 
     async def _try_candidates(
@@ -311,14 +306,25 @@ class _RepairRun:
     # ── results ──────────────────────────────────────────────────────────────────────────────────
 
     def _keep_change(self, found: PlausibleChange) -> None:
-        self.fixes.append(self._build_fix(found, len(self.others)))
+        self.fixes.append(self._build_fix(found, len(self.others), self._find_contesting_place(found)))
         self.overlay[found.candidate.doubt.code.path] = found.candidate.after
         self.report = found.report
 
-    def _build_fix(self, found: PlausibleChange, rivals: int) -> Fix:
+    def _find_contesting_place(self, found: PlausibleChange) -> str:
+        """Return path and line where another change passes as well, if few tests and no model tell them apart."""
+        own = found.candidate.doubt.code.path, found.candidate.change.line
+        if found.report.passed >= FEW_TESTS or (found.naturalness is not None and found.naturalness > 0):
+            return ""
+        rivals = (
+            fix for (fix,) in self.others if found.helped & set(fix.tests) and (fix.path, fix.line) != own
+        )
+        return next((f"{fix.path}:{fix.line}" for fix in rivals), "")
+
+    def _build_fix(self, found: PlausibleChange, rivals: int, rival: str = "") -> Fix:
         candidate, code = found.candidate, found.candidate.doubt.code
         old, new = extract_unique_lines(code.text, candidate.after)
         few = FEW if found.report.passed < FEW_TESTS else 1.0
+        few *= LESS_NATURAL if is_unnatural(found.naturalness) else 1.0
         sure = candidate.rule.precision * few * max(FEWEST_RIVALS, RIVAL**rivals)
         name = candidate.doubt.function.name
         return Fix(
@@ -331,6 +337,7 @@ class _RepairRun:
             why=f"{candidate.change.why} in {name}, line {candidate.change.line}",
             tests=tuple(sorted(found.helped)),
             confidence=round(sure, 2),
+            doubt=f"a change at {rival} passes the same tests" if rival else "",
         )
 
     def build_result(self) -> RepairResult:

@@ -12,6 +12,7 @@ from dataclasses import field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
 
+from agent.memory.records import PAST_REPAIRS
 from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 # Factors on the suspiciousness of a place that the hint names (a file; a function), and on the likelihood of
 # a kind of change. A hint may be wrong: other places are still tried, only later.
 FILE, FUNCTION, KIND = 2.0, 3.0, 4.0
+# Share by which a kind of change is likelier for each time that it mended something in this repository, and times that
+# count: faults of one project are alike, and another kind is only tried later.
+PAST, MOST_PAST = 0.5, 4
 
 # Number of words from which a hint is also read as a description, and from which it is nothing else: among so
 # many, names of functions and kinds occur by chance.
@@ -37,11 +41,18 @@ class Hint:
 
     files, functions: relevance to a description, from 0 to 1, of each path, and of each path with qualified
     name
+    past: how often changes of a template mended something in this repository
     """
 
     text: str = ""
     files: Mapping[str, float] = field(default_factory=dict)
     functions: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    past: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def weighs_templates(self) -> bool:
+        """Whether anything is known of kinds of changes."""
+        return bool(self.text or self.past)
 
     def weigh_place(self, path: str, function: str) -> float:
         """Return the factor on a place's suspiciousness."""
@@ -62,10 +73,12 @@ class Hint:
         return found
 
     def weigh_template(self, template: str) -> float:
-        """Return the factor on a template's prior: the first significant word of its name is in the hint."""
+        """Return the factor on a template's prior: the first significant word of its name is in the hint, or it mended
+        something here before."""
         first = next((part for part in template.split("_") if len(part) > 2), template)
         said = {_stem_word(word) for word in re.findall(r"[a-z]+", self.text.lower())} if self._words else ()
-        return KIND if _stem_word(first) in said else 1.0
+        past = 1.0 + PAST * min(self.past.get(template, 0), MOST_PAST)
+        return past * (KIND if _stem_word(first) in said else 1.0)
 
     @property
     def _words(self) -> Sequence[str]:
@@ -80,9 +93,10 @@ Key = TypeVar("Key")
 
 
 def parse_hint(at: Workspace, said: str) -> Hint:
-    """Parse a hint, and locate places in the workspace if it is a description."""
+    """Parse a hint, and locate places in the workspace if it is a description. What mended it before counts, too."""
+    past = at.facts[PAST_REPAIRS]() if PAST_REPAIRS in at.facts else {}
     if len(said.split()) < DESCRIPTION:
-        return Hint(said)
+        return Hint(said, past=past)
     from tools.code.code_tool import query_index
     from tools.code.localization import localize_text
 
@@ -93,6 +107,7 @@ def parse_hint(at: Workspace, said: str) -> Hint:
         said,
         files=_normalize_scores({each.path: each.score for each in found.files}),
         functions=_normalize_scores({(each.path, each.symbol.name): each.score for each in found.functions}),
+        past=past,
     )
 
 

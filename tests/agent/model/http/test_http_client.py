@@ -191,7 +191,7 @@ def test_no_proxy_excepts_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
     ("url", "what"),
     [
         ("ftp://example.org/v1", "not an http:// or https:// URL"),
-        ("localhost:8000/v1", "names no host"),
+        ("localhost:8000/v1", "does not say how to reach it"),
         ("http://", "names no host"),
         ("http://example.org:port/v1", "cannot be read"),
         ("http://example.org/v 1", "characters that no address has"),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from agent.model.http.http_model import HttpModel, ModelAddress
 from agent.model.infill.fill_forms import FORMS, Filling, Gap, find_words, list_forms
 from agent.model.infill.filler import Filler, find_filler
+from agent.model.infill.logical_line import measure_logical_line
 from agent.model.model_factory import resolve_model
 from agent.model.protocol import prepare_model
 from agent.model.servers.server_facts import ServerFacts
@@ -178,6 +180,43 @@ def test_the_forms_of_providers(name: str, twin: Twin) -> None:
     ]
 
 
+@pytest.mark.parametrize(("written", "told"), [("forced", -0.75), ("other", None)])
+def test_the_probability_of_a_given_text(written: str, told: float | None) -> None:
+    gap = replace(GAP, forced='a + "\\n"')
+
+    def answer(path: str, body: Json) -> tuple[int, Json]:
+        assert body["grammar"] == r'root ::= "a + \"\\n\""'
+        scores = [{"token": "a", "logprob": -0.25}, {"token": "", "logprob": -0.5}]
+        return 200, {
+            "content": gap.forced if written == "forced" else "a",
+            "completion_probabilities": scores,
+        }
+
+    with serve(answer) as (base, _):
+        assert asyncio.run(Filler(base, form=FORMS["infill"]).measure_probability(gap)) == told
+        assert asyncio.run(Filler(base, form=FORMS["mistral"]).measure_probability(gap)) is None
+
+
+def test_a_grammars_split_of_one_token_into_two_costs_nothing() -> None:
+    def answer(path: str, body: Json) -> tuple[int, Json]:
+        quote = [
+            {"token": '":', "logprob": -0.5},
+            {"token": '"', "logprob": -0.75},
+            {"token": "x", "logprob": -0.1},
+        ]
+        scores = [
+            {"token": "a", "logprob": -0.25, "top_logprobs": [{"token": "b", "logprob": -0.1}]},
+            {"token": '"', "logprob": -0.75, "top_logprobs": quote[: body["n_probs"]]},
+            {"token": ":", "logprob": -15.0, "top_logprobs": []},
+            {"token": "", "logprob": -1.0, "top_logprobs": []},
+        ]
+        return 200, {"content": body["grammar"] and 'a":', "completion_probabilities": scores}
+
+    with serve(answer) as (base, _):
+        told = asyncio.run(Filler(base, form=FORMS["infill"]).measure_probability(replace(GAP, forced='a":')))
+    assert told == -0.25 - 0.5 - 1.0
+
+
 def test_each_familys_own_words() -> None:
     gap = Gap(prefix="P", suffix="S")
     prompts = {
@@ -257,8 +296,20 @@ def test_long_texts_are_cut_around_the_gap() -> None:
         filler = Filler(base, form=FORMS["infill"])
         asyncio.run(filler.fill(replace(GAP, prefix="a" * 9_999 + "b", suffix="c" + "d" * 9_999)))
     body = seen[0][1]
-    assert (len(body["input_prefix"]), body["input_prefix"][-1]) == (6_000, "b")
-    assert (len(body["input_suffix"]), body["input_suffix"][0]) == (2_000, "c")
+    assert (len(body["input_prefix"]), body["input_prefix"][-1]) == (2_500, "b")
+    assert (len(body["input_suffix"]), body["input_suffix"][0]) == (800, "c")
+
+
+def test_gaps_near_each_other_are_sent_with_one_beginning() -> None:
+    lines = [f"line{number:04} = 0\n" for number in range(1_000)]
+    with serve(llamacpp) as (base, seen):
+        filler = Filler(base, form=FORMS["infill"])
+        for number in range(900, 910):
+            asyncio.run(filler.fill(replace(GAP, prefix="".join(lines[:number]))))
+    sent = [body["input_prefix"] for _, body in seen]
+    assert all(later.startswith(earlier) for earlier, later in pairwise(sent))
+    assert sent[0].startswith("line")
+    assert 1_450 <= len(sent[0]) <= len(sent[-1]) <= 3_000
 
 
 def test_a_model_without_an_address_fills_nothing() -> None:
@@ -267,3 +318,96 @@ def test_a_model_without_an_address_fills_nothing() -> None:
     model = HttpModel(place, wire=ChatWire("x", ChatDialect(limit="max_tokens")))
     model.learn(ServerFacts(fills="none"))
     assert find_filler(model) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "filled"),
+    [
+        (["return tuple(", "    sorted(names)\n)\nprint(1)"], "return tuple(\n    sorted(names)\n)"),
+        (["f('(')"], "f('(')"),
+        (["a, b)"], "a, b)"),
+        (["call(", ""], "call("),  # lines behind the gap close it
+        (["call(", "a,\nb,\n"], "call("),
+    ],
+)
+def test_a_filling_with_an_open_bracket_goes_on(written: list[str], filled: str) -> None:
+    def write(path: str, body: Json) -> tuple[int, Json]:
+        text = written[len(seen) - 1]
+        return 200, {"content": text, "completion_probabilities": [{"token": text, "logprob": -len(seen)}]}
+
+    with serve(write) as (base, seen):
+        filling = asyncio.run(Filler(base, form=FORMS["infill"]).fill(GAP))
+    assert filling is not None
+    assert filling.text == filled
+    assert len(seen) == len(written)
+    if "\n" in filled:
+        assert filling.score == -1.5, "the mean of all tokens"
+        assert seen[1][1]["input_prefix"].endswith("return tuple(\n")
+        assert "stop" not in seen[1][1] or seen[1][1]["stop"] == []
+
+
+def test_a_logical_line_of_brackets_and_quotes_is_read_in_linear_time() -> None:
+    assert measure_logical_line("(" * 200_000) is None
+    assert measure_logical_line("'" * 199_999) == 199_999
+    assert measure_logical_line('"\\' * 100_000) == 200_000
+    assert measure_logical_line("f(\n'')\nx") == 6
+
+
+def test_a_slow_server_is_sent_less() -> None:
+    def read_slowly(path: str, body: Json) -> tuple[int, Json]:
+        status, answer = llamacpp(path, body)
+        return status, {**answer, "timings": {"prompt_n": 500, "prompt_ms": 10_000.0}}
+
+    gap = replace(
+        GAP, prefix="x = 1\n" * 2_000, suffix="\n" * 2_000, beside=[("test_a.py", "y = 2\n" * 1_000)]
+    )
+    with serve(read_slowly) as (base, seen):
+        filler = Filler(base, form=FORMS["infill"])
+        for _ in range(3):
+            asyncio.run(filler.fill(gap))
+    sent = [
+        len(b["input_prefix"]) + len(b["input_suffix"]) + len(b["input_extra"][0]["text"]) for _, b in seen
+    ]
+    assert sent[0] > 4_000
+    assert 1_000 < sent[1] <= 1_800, "twelve seconds at 50 tokens a second"
+    assert sent[1] == sent[2]
+
+
+def test_a_server_that_does_not_answer_in_time_is_left_alone_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    free = threading.Event()
+
+    def hang(path: str, body: Json) -> tuple[int, Json]:
+        if len(seen) <= 2:
+            free.wait(60)
+        return llamacpp(path, body)
+
+    monkeypatch.setattr("agent.model.infill.filler.PATIENCE", 0.2)
+    with serve(hang) as (base, seen):
+        filler = Filler(base, form=FORMS["infill"])
+        found = [asyncio.run(filler.fill(replace(GAP, prefix="x = 1\n" * 900))) for _ in range(6)]
+        assert (found, filler.is_resting, len(seen)) == ([None] * 6, True, 2)
+        free.set()
+        assert len(seen[1][1]["input_prefix"]) < len(seen[0][1]["input_prefix"])
+        monkeypatch.setattr("agent.model.infill.filler.PATIENCE", 60.0)
+        monkeypatch.setattr(filler, "_rests_until", 0.0)
+        assert asyncio.run(filler.fill(GAP)) is not None
+        assert not filler.is_resting
+
+
+@pytest.mark.parametrize(
+    "timings",
+    [None, 5, {"prompt_n": "x"}, {"prompt_n": 500, "prompt_ms": 0}, {"prompt_n": 2, "prompt_ms": 9.0}],
+)
+def test_a_speed_that_is_not_told_changes_nothing(timings: Any) -> None:
+    answer = {"content": "x", "timings": timings}
+    filling = FORMS["infill"].parse(answer)
+    assert filling is not None
+    assert filling.speed == 0.0
+
+
+def test_the_speed_that_ollama_tells_is_read() -> None:
+    filling = FORMS["ollama"].parse({"response": "x", "prompt_eval_count": 300, "prompt_eval_duration": 3e9})
+    assert filling is not None
+    assert filling.speed == 100.0

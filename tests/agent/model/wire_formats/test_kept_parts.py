@@ -318,6 +318,18 @@ def test_words_on_the_way_are_none_of_the_answer_and_go_back(
     assert sent == phases
 
 
+def test_words_whose_phase_is_told_after_them_go_back_once() -> None:
+    """By a server that sends deltas of an item that it has not announced."""
+    told = {"type": "response.output_text.delta", "output_index": 0, "delta": "I look."}
+    stream = format_events(told) + responses(said("I look.", phase="commentary"), asked())
+    with RawEndpoint(answer_in_turn(stream, responses(said("done")))) as server:
+        asked_model = model("responses", server)
+        reply = ask(asked_model, [user("go")])
+        ask(asked_model, [user("go"), log(reply), ToolMessage(call="c1", name="read", text="ok")])
+        sent = [each for each in server.requests[1]["input"] if each.get("role") == "assistant"]
+    assert [(each["phase"], each["content"][0]["text"]) for each in sent] == [("commentary", "I look.")]
+
+
 def test_a_plain_reply_keeps_nothing_beside_its_text_and_calls() -> None:
     plain = {
         "chat": chat(

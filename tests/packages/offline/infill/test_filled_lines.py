@@ -37,7 +37,7 @@ from tools.code.languages import detect_languages
 class Knowing:
     """A model that knows one thing: what is written after a text."""
 
-    works = True
+    works, is_resting = True, False
 
     def __init__(self, write: Callable[[Gap], str]) -> None:
         self.write = write
@@ -48,6 +48,9 @@ class Knowing:
         await asyncio.sleep(0)
         text = self.write(gap)
         return Filling(text=text) if text else None
+
+    async def tells_probabilities(self) -> bool:
+        return False
 
 
 CODE = """\
@@ -153,10 +156,8 @@ def test_fillings_are_asked_round_by_round_and_tried_once() -> None:
     model = Knowing(lambda gap: "return words.join();" if gap.prefix.endswith(";\n  }\n  ") else "((")
 
     async def collect() -> list[Any]:
-        return [
-            each
-            async for each in iterate_filled_candidates(model, [doubt], [], lambda: len(model.asked) < 30)
-        ]  # type: ignore[arg-type]
+        fillings = iterate_filled_candidates(model, [doubt], [], lambda: 30 - len(model.asked))  # type: ignore[arg-type]
+        return [each async for each in fillings]
 
     found = asyncio.run(collect())
     assert [(each.change.line, each.change.text, each.rank) for each in found[:1]] == [

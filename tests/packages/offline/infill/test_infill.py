@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from agent.model.infill.fill_forms import Filling
-from agent.model.infill.filler import is_local
+from agent.model.infill.filler import LONGEST_EXTRA, is_local
+from packages.offline.infill.filled_search import read_test_file
 from packages.offline.infill.filled_statements import (
     Gap,
     cut_filling,
@@ -133,6 +134,12 @@ def test_parts_of_lines_and_blocks_are_gaps_too(line: int, part: str | None, blo
     [
         ("limit", False, "limit + 1) as file:", "limit + 1"),  # the rest of the line, too
         ("limit", False, "limit\nprint", "limit"),
+        (
+            "print(file)",
+            False,
+            "print(\n            file,\n        )\n    x = 1",
+            "print(\n            file,\n        )",
+        ),
         ("print(file)", False, "print(1)  ", "print(1)"),
         ("print(file)\n    return total", True, "a()\n        b()\n    c()\nd()", "a()\n        b()"),
         ("with open(limit) as file:", True, "a()\n\n    b()\n\ndef g():\n    pass", "a()\n\n    b()"),
@@ -177,3 +184,16 @@ def test_a_filling_that_mends_nothing_is_not_written(titles: Repo) -> None:
     code, shown = mend(titles, make_answer("return text", -0.1), "openai/coder-1.5b", "--max-time", "60")
     assert code in (4, 5, 13), shown
     assert titles.read("titles.py") == CODE
+
+
+def test_of_a_long_test_file_the_failing_test_is_shown() -> None:
+    rest = "def test_last():\n    assert f(2) == 4\n"
+    files = {"a.py": f"import b\n\n{'# words' * LONGEST_EXTRA}\n\n{rest}", "short.py": f"import b\n\n{rest}"}
+
+    def read(path: str) -> str:
+        if not path:
+            raise OSError
+        return files[path]
+
+    shown = [read_test_file([("", "doc"), (path, f"{path}::test_last[1]")], read) for path in files]
+    assert shown == [[("a.py", rest)], [("short.py", files["short.py"])]]

@@ -21,6 +21,7 @@ from agent.session_request import SessionRequest
 from agent.session_settings import LeadSettings
 from agent.turn.lead_monitors import attach_lead
 from cli.output.lines.event_lines import LineView
+from packages.offline.lead import lead_monitor
 from packages.offline.lead.idle_replies import IdleReplies
 from packages.offline.lead.lead_clock import LeadClock
 from packages.offline.model import offline_messages
@@ -28,6 +29,7 @@ from sandbox.policy.decision import Decision
 from sandbox.policy.effects import Effect
 from tests.support.child_sessions import settings_for
 from tests.support.repo import Repo
+from tools.core.action import Action
 
 pytestmark = pytest.mark.slow
 
@@ -222,6 +224,42 @@ def test_what_the_engine_finds_beside_the_model_is_not_given_up_for_a_worse_chan
     assert "* rate" in sure_shop.read("cart.py")
 
 
+class Vandal(Talker):
+    """A model that spoils the code by its first call, and says that it is done."""
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        self.asked.append(request.messages[-1].text)
+        if len(self.asked) > 1:
+            yield Reply(text="All tests pass.")
+            return
+        broken = {"path": "cart.py", "old": "return sum(self.prices) + rate", "new": "return 30"}
+        yield Reply(text="", actions=(Action(id="v1", tool="edit", arguments=broken),), stop="actions")
+
+
+@pytest.mark.parametrize("model", [Talker([]), Talker(["I see no fault."]), Vandal([])])
+def test_what_the_engine_finds_survives_a_slow_an_idle_and_a_hostile_model(
+    model: Talker, sure_shop: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lead_monitor, "ENGINE_HEAD", 0.0)
+    end, events, asked = play(sure_shop, model)
+    assert end.outcome == "done", signals(events)
+    assert end.commit
+    assert len(asked) == 1, "it was asked while the engine searched"
+    assert "The offline engine found the fault" in end.summary
+    assert "* rate" in sure_shop.read("cart.py")
+    assert sum(isinstance(each, ActionEvent) and each.tool == "edit" for each in events) == 1
+
+
+def test_where_the_engine_is_sure_of_nothing_the_model_goes_on(
+    shop: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lead_monitor, "ENGINE_HEAD", 0.0)
+    end, events, asked = play(shop, Vandal([]))
+    assert end.outcome == "tests-fail", signals(events)
+    assert len(asked) > 1
+    assert "return 30" in shop.read("cart.py")
+
+
 def test_the_user_can_keep_the_engine_out(sure_shop: Repo) -> None:
     end, _, asked = play(sure_shop, [RIGHT], when="always", fallback="never")
     assert end.outcome == "done"
@@ -246,7 +284,7 @@ def test_a_larger_model_loses_no_step_and_no_token(sure_shop: Repo) -> None:
 def test_questions_and_other_work_are_not_led(shop: Repo) -> None:
     end, events, _ = play(shop, ["It adds prices."], prompt="What does cart.py do?", when="always")
     assert "leads" not in signals(events)
-    assert end.summary == "It adds prices."
+    assert end.summary.partition("\n")[0] == "It adds prices.", "a question is a job of its own"
 
 
 def test_looping_and_empty_replies_count(shop: Repo) -> None:
@@ -298,8 +336,9 @@ def test_the_clock_keeps_time_for_the_end_of_the_turn() -> None:
     assert clock.has_time
     assert not clock.is_third_gone
     purse.tally.start_time -= 60
-    assert not clock.has_time
-    assert clock.is_third_gone
+    later = LeadClock(purse=purse, tests=10.0)
+    assert not later.has_time
+    assert later.is_third_gone
     assert LeadClock(purse=Purse()).has_time
 
 

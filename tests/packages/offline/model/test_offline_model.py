@@ -60,7 +60,9 @@ def ask(messages: Sequence[Message], tools: Sequence[ToolSpec] | None = None) ->
 
 
 def only(reply: Reply) -> Action:
-    (action,) = reply.actions
+    """The action of a reply, beside which the plan may be brought up to date."""
+    (action,) = reply.actions[-1:]
+    assert [each.tool for each in reply.actions[:-1]] in ([], ["plan"])
     return action
 
 
@@ -221,7 +223,8 @@ def test_what_may_only_fit_the_tests_is_proposed_beside_others_and_not_written()
         "cart.py:2: `1` should be `2` in fee, line 2 (confidence 0.30)\n\n```diff\n-    return 1\n+    return 2\n```"
         in said
     )
-    assert "cart.py:2: `fee` should be `rate` in fee, line 2 (confidence 0.20)" in said
+    assert "`fee` should be `rate`" not in said, "it is counted, and seen on request"
+    assert "1 more change passes the same tests" in said
     assert "--apply" in said
 
 

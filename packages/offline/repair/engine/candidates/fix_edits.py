@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from packages.offline.repair.engine.candidates.ranking import PlausiblePatch, compute_confidence
+from packages.offline.repair.engine.candidates.ranking import (
+    PlausiblePatch,
+    compute_confidence,
+    explain_doubts,
+)
 from packages.offline.repair.localize.coverage_spectrum import Spectrum
 from packages.offline.repair.result import Fix
 
@@ -15,12 +19,15 @@ def build_fixes(
     others: Sequence[PlausiblePatch],
     spectrum: Spectrum,
     statements: int,
+    checks: int | None = None,
 ) -> list[Fix]:
     """Return a patch as edits to make one after the other; updates `texts`.
 
     others: equally good patches
     statements: number of suspicious statements
+    checks: number of results that the failing tests check; None if unknown
     """
+    doubt = explain_doubts(found, others, checks)
     names = {test.index: test.id for test in spectrum.tests}
     fixes = []
     for part in found.candidate.parts:
@@ -38,7 +45,8 @@ def build_fixes(
                 template=part.template,
                 why=f"{change.why} in {where}, line {part.suspect.line}",
                 tests=tuple(names[index] for index in sorted(found.helped)),
-                confidence=compute_confidence(found, others, statements),
+                confidence=compute_confidence(found, others, statements, checks),
+                doubt=doubt,
             )
         )
         texts[part.path] = after

@@ -32,6 +32,7 @@ class BudgetClock:
     """Seconds of a budget spent since the start; not faster than wall time, and at least a third as fast.
 
     time: wall seconds; own: CPU seconds of this process; crowded: whether CPU seconds count at present
+    longest: maximum ratio of wall time to budget seconds
     """
 
     def __init__(
@@ -40,7 +41,9 @@ class BudgetClock:
         time: Callable[[], float] = time.monotonic,
         own: Callable[[], float] = time.process_time,
         crowded: Callable[[], bool] = is_crowded,
+        longest: float = LONGEST,
     ) -> None:
+        self._longest = longest
         self._time, self._own, self._is_crowded = time, own, crowded
         self._last, self._last_own = time(), own()
         self._asked, self._crowded = self._last, crowded()
@@ -63,8 +66,8 @@ class BudgetClock:
             self._quiet += passed
         if time - self._asked > _HOLDS:
             self._asked, self._crowded = time, self._is_crowded()
-        return self._quiet + max(min(self._busy, self._worked), self._busy / LONGEST)
+        return self._quiet + max(min(self._busy, self._worked), self._busy / self._longest)
 
     def to_wall_seconds(self, seconds: float) -> float:
         """Return the maximum wall seconds for so many seconds of the budget, if the load does not change."""
-        return seconds * (LONGEST if self._crowded else 1.0)
+        return seconds * (self._longest if self._crowded else 1.0)

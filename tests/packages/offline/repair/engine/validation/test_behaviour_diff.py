@@ -7,7 +7,11 @@ from dataclasses import replace
 import pytest
 
 from packages.offline.repair.engine.candidates.anti_patterns import leaves_dead_code, reverses_control_flow
-from packages.offline.repair.engine.candidates.candidate_generation import Candidate, generate_candidates
+from packages.offline.repair.engine.candidates.candidate_generation import (
+    NAMED,
+    Candidate,
+    generate_candidates,
+)
 from packages.offline.repair.engine.candidates.composed_edits import Edit
 from packages.offline.repair.engine.candidates.ranking import (
     FEW,
@@ -21,10 +25,12 @@ from packages.offline.repair.engine.candidates.ranking import (
     PlausiblePatch,
     compute_confidence,
     estimate_trust,
+    explain_doubts,
 )
 from packages.offline.repair.engine.validation.behaviour_diff import runs_same_lines
 from packages.offline.repair.localize.coverage_spectrum import Spectrum, Test
 from packages.offline.repair.localize.statement_ranking import rank_statements
+from packages.offline.repair.result import LOW
 from packages.offline.repair.templates import Change, Hints, Source
 
 TEXT = """\
@@ -144,3 +150,28 @@ def test_in_a_large_project_a_rival_at_another_place_takes_more_from_the_confide
     assert compute_confidence(found, [elsewhere], many) < compute_confidence(found, [doubtful], many)
     assert compute_confidence(found, [doubtful], many) < compute_confidence(found, [beside], many)
     assert compute_confidence(replace(found, near=1), []) == round(0.9 * FEW, 2)
+    other_fault = replace(beside, helped=frozenset({1}))
+    assert compute_confidence(found, [other_fault]) == 0.9, "what mends another test is no rival"
+
+
+def test_weak_evidence_is_not_written_unasked_and_says_why() -> None:
+    """A rival at another place leaves a change in doubt, a single example one that is often wrong; others settle it."""
+    found = PlausiblePatch(candidate=made('"rev"', '"last"'), helped=frozenset({0}), trust=0.95, near=1)
+    other = replace(found.candidate, suspect=replace(found.candidate.suspect, path="b.py", line=7))
+    rival = replace(found, candidate=other)
+    assert compute_confidence(found, [], checks=2) >= LOW
+    assert explain_doubts(found, [], 2) == "few tests run the place"
+    assert LOW <= compute_confidence(found, [], checks=1) < compute_confidence(found, [], checks=2)
+    often_wrong = replace(found, trust=0.7)
+    assert (
+        compute_confidence(often_wrong, [], checks=1) < LOW <= compute_confidence(often_wrong, [], checks=2)
+    )
+    assert "only one result is checked" in explain_doubts(found, [], 1)
+    assert compute_confidence(replace(found, trust=NAMED), [], checks=1) >= LOW
+    assert compute_confidence(found, [rival], checks=2) < LOW
+    assert "a change at b.py:7 passes the same tests" in explain_doubts(found, [rival], 2)
+    assert compute_confidence(replace(found, near=4), [rival], checks=2) >= LOW
+    natural = replace(found, naturalness=2.0)
+    assert compute_confidence(natural, [rival], checks=1) >= LOW
+    assert compute_confidence(natural, [replace(rival, naturalness=3.0)], checks=1) < LOW
+    assert "the model finds the old lines likelier" in explain_doubts(replace(found, naturalness=-9.0), [], 2)

@@ -10,10 +10,12 @@ from packages.offline.repair.engine.validation.budget_clock import JOBS, LONGEST
 class Machine:
     """What a clock asks: seconds by the clock, CPU seconds of this process, whether others want the machine."""
 
-    def __init__(self, *, crowded: bool) -> None:
+    def __init__(self, *, crowded: bool, longest: float = LONGEST) -> None:
         self.time = self.own = 0.0
         self.crowded = crowded
-        self.clock = BudgetClock(time=lambda: self.time, own=lambda: self.own, crowded=lambda: self.crowded)
+        self.clock = BudgetClock(
+            time=lambda: self.time, own=lambda: self.own, crowded=lambda: self.crowded, longest=longest
+        )
 
     def passes(self, seconds: float, *, own: float = 0.0, worker: float = 0.0) -> float:
         """CPU seconds of this process and of each worker."""
@@ -37,6 +39,12 @@ def test_on_a_crowded_machine_cpu_seconds_count_but_no_more_than_the_clock_and_n
     assert crowded.passes(10) == pytest.approx(20 / LONGEST)  # what was not used counts as well
     assert crowded.passes(10, worker=40) == pytest.approx(30)
     assert crowded.clock.to_wall_seconds(7) == pytest.approx(7 * LONGEST)
+
+
+def test_a_turn_that_ends_soon_lets_the_clock_be_no_slower_than_it_can_wait() -> None:
+    crowded = Machine(crowded=True, longest=1.25)
+    assert crowded.passes(10, worker=1) == pytest.approx(8)
+    assert crowded.clock.to_wall_seconds(8) == pytest.approx(10)
 
 
 def test_what_was_spent_stays_so_when_the_machine_fills_and_empties() -> None:

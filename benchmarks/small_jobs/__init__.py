@@ -1,0 +1,1 @@
+"""Jobs of small models, measured with a real one."""
