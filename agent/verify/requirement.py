@@ -36,7 +36,10 @@ Kind = Literal[
     "typed",
     "deprecated",
     "tested",
+    "parameter",
+    "mentioned",
     "code-changed",
+    "behavior",
     "judged",
 ]
 """How a requirement is checked. group: met when all below it are; judged: by a model, whose answer is an opinion."""
@@ -49,7 +52,7 @@ OWN_SOURCES = frozenset(("prompt", "user"))
 EXECUTED_KINDS = ("command", "tests", "result", "output")
 """Kinds whose check runs something."""
 
-WITHOUT_CHECK = ("group", "judged", "no-dependency", "tests", "tested", "code-changed")
+WITHOUT_CHECK = ("group", "judged", "no-dependency", "tests", "tested", "code-changed", "behavior")
 """Kinds whose `check` may be empty."""
 
 NUMERIC = ("max-lines", "max-files")

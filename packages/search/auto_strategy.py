@@ -51,6 +51,7 @@ class Situation:
     is_weak: the model cannot drive a session; failing: tests that fail now; files: those with one of these tests
     has_tests: the suite ran; places: independent ones that the task is about
     past: outcomes of the newest single sessions here, attempts among them; cost: their mean in dollars
+    kind: of the tasks of these sessions, as a word; "" where they are of all kinds
     budget: dollars left; None: not known
     """
 
@@ -61,6 +62,7 @@ class Situation:
     files: int = 0
     places: int = 1
     past: Sequence[str] = ()
+    kind: str = ""
     cost: float | None = None
     budget: float | None = None
 
@@ -86,7 +88,8 @@ def choose_strategy(seen: Situation) -> tuple[str, str]:
     judged = [each for each in seen.past if each in _JUDGED]
     failed = sum(each in _FAILED for each in judged)
     if seen.has_tests and len(judged) >= LEAST_PAST and failed >= OFTEN * len(judged):
-        return "sample", f"{failed} of the last {len(judged)} sessions here failed"
+        told = f" that asked for a {seen.kind}" if seen.kind else ""
+        return "sample", f"{failed} of the last {len(judged)} sessions here{told} failed"
     if seen.places > 1:
         return "team", f"the task is about {seen.places} independent places"
     return "single", "no test fails now, and one session is likely to do it"
@@ -145,7 +148,8 @@ async def _look_at(turn: StrategyTurn) -> Situation:
         return Situation(obstacle=error.message)
     report = await Refinement(turn).read_base_report()
     past = await asyncio.to_thread(_list_past, turn)
-    costs = [each.cost for each in past if each.cost]
+    alike, kind = select_alike(past, turn.prompt)
+    costs = [each.cost for each in alike if each.cost]
     name, window = runtime.model.name, runtime.model.window
     profile = choose_profile(runtime.settings.models.profile, window, name)
     seen = describe_tests(report)
@@ -153,7 +157,8 @@ async def _look_at(turn: StrategyTurn) -> Situation:
         seen,
         is_weak=profile.name != "generic" or is_below_a_billion(name),
         places=1 if seen.failing else await _count_places(turn),
-        past=[each.outcome for each in past],
+        past=[each.outcome for each in alike],
+        kind=kind,
         cost=mean(costs) if costs else None,
         budget=runtime.purse.compute_dollars_left(),
     )
@@ -168,6 +173,20 @@ def _list_past(turn: StrategyTurn) -> list[SessionSummary]:
         return []
     root = turn.runtime.workspace.root
     return select_past(load_session_summaries(environment.home, root), turn.runtime.session.id, str(root))
+
+
+def select_alike(past: Sequence[SessionSummary], prompt: str) -> tuple[list[SessionSummary], str]:
+    """Return the sessions whose task was of the prompt's kind, and the kind; all of them, and "", where these are few.
+
+    A repair may need attempts where a change needs none.
+    """
+    from agent.prompt.prompt_reader import read_intent
+
+    kind = read_intent(prompt).kind
+    alike = [each for each in past if read_intent(each.title).kind == kind]
+    if kind in ("repair", "change") and sum(each.outcome in _JUDGED for each in alike) >= LEAST_PAST:
+        return alike, kind
+    return list(past), ""
 
 
 def select_past(found: Sequence[SessionSummary], own: str, root: str) -> list[SessionSummary]:

@@ -255,7 +255,7 @@ def _read_checks(path: str, function: str) -> list[Check]:
 def _format_selection(request: _Request, found: ProgramSelection) -> list[str]:
     choice, names = found.choice, request.candidates
     head = f"abstained: {choice.abstained}" if choice.abstained else f"chosen: {names[choice.best]}"
-    lines = [head, f"confidence: {choice.confidence:.2f}"]
+    lines = [*([choice.caution] if choice.caution else []), head, f"confidence: {choice.confidence:.2f}"]
     if choice.abstained:
         lines.append(f"first in order: {names[choice.best]}")
     if choice.decided_by:
@@ -291,6 +291,7 @@ def _build_data(request: _Request, found: ProgramSelection) -> dict[str, Any]:
     return {
         "chosen": None if choice.abstained else names[choice.best],
         "abstained": choice.abstained,
+        "caution": choice.caution,
         "confidence": round(choice.confidence, 3),
         "decided_by": choice.decided_by,
         "ranking": [names[each] for each in choice.ranking],

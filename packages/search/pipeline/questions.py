@@ -71,7 +71,7 @@ async def build_retry_prompt(
     made = [each for each in made if each.attempt not in stopped]
     if not made:
         return None
-    best = rank_candidates(made).best
+    best = rank_candidates(made, await refinement.read_base_report()).best
     failure = await refinement.diagnose(best)
     if failure is None:
         return None

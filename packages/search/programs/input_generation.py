@@ -44,12 +44,17 @@ _ELEMENTS: Mapping[str, Sequence[Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputPlan:
-    """Material for inputs. given: calls of tests; literals: constants of texts and code; seed: of the draw"""
+    """Material for inputs.
+
+    given: calls of tests; literals: constants of texts and code; seed: of the draw
+    keep_rows: rows of a list keep the keys, or the length, that rows of this argument were seen with
+    """
 
     given: Sequence[str]
     literals: Sequence[Any] = ()
     most: int = 60
     seed: int = 0
+    keep_rows: bool = False
 
 
 def generate_inputs(plan: InputPlan, signature: ast.arguments | None = None) -> list[str]:
@@ -63,17 +68,24 @@ def generate_inputs(plan: InputPlan, signature: ast.arguments | None = None) -> 
     draw = Random(plan.seed)
     if given:
         near = (_iter_nearby_calls(call, plan.literals) for call in given)
-        ways = [_interleave(list(near)), _iter_random_calls(given, plan.literals, draw)]
+        ways = [_interleave(list(near)), _iter_random_calls(given, plan, draw)]
         ways.append(_iter_combined_calls(given, draw))
     elif signature is not None:
         ways = [_iter_annotated_calls(signature, draw)]
     else:
         return []
     found: dict[str, None] = {}
-    known = set(plan.given)
+    known, longest = set(plan.given), MOST_TEXT * (4 if plan.keep_rows else 1)
+    rows = (
+        [_list_row_shapes(each) for each in zip(*(call[0] for call in given), strict=True)]
+        if plan.keep_rows
+        else []
+    )
     for call in itertools.islice(_interleave(ways), 20 * plan.most):
         text = repr(call)
-        if text not in known and text not in found and len(text) <= MOST_TEXT and _is_literal(text):
+        if any(not _list_row_shapes([value]) <= shapes for value, shapes in zip(call[0], rows, strict=False)):
+            continue
+        if text not in known and text not in found and len(text) <= longest and _is_literal(text):
             found[text] = None
         if len(found) == plan.most:
             break
@@ -182,11 +194,50 @@ def _iter_combined_calls(calls: Sequence[Call], draw: Random) -> Iterator[Call]:
         yield [draw.choice(calls)[0][place] for place in range(width)], draw.choice(calls)[1]
 
 
-def _iter_random_calls(calls: Sequence[Call], literals: Sequence[Any], draw: Random) -> Iterator[Call]:
+def _list_row_shapes(values: Sequence[Any]) -> set[Any]:
+    """Return the keys or lengths of the records in these lists."""
+    rows = [row for value in values if isinstance(value, list) for row in value]
+    return {
+        tuple(sorted(map(repr, row))) if isinstance(row, dict) else len(row) for row in rows if _is_row(row)
+    }
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, tuple | dict)
+
+
+def _iter_random_calls(calls: Sequence[Call], plan: InputPlan, draw: Random) -> Iterator[Call]:
     while True:
         model = draw.choice(calls)
         pool = [value for call in calls for value in call[0]]
-        yield [_draw_like(value, pool, literals, draw) for value in model[0]], model[1]
+        if plan.keep_rows:
+            yield [_draw_rows(value, pool, plan.literals, draw) for value in model[0]], model[1]
+        else:
+            yield [_draw_like(value, pool, plan.literals, draw) for value in model[0]], model[1]
+
+
+def _draw_rows(value: Any, pool: Sequence[Any], literals: Sequence[Any], draw: Random) -> Any:
+    """Return a random value of the same shape; a list of records has records with the same fields."""
+    if not (isinstance(value, list) and value and all(map(_is_row, value))):
+        return _draw_like(value, pool, literals, draw)
+    return [
+        _draw_row(draw.choice(value), value, literals, draw) for _ in range(draw.randint(0, LONGEST_LIST))
+    ]
+
+
+def _draw_row(row: Any, rows: Sequence[Any], literals: Sequence[Any], draw: Random) -> Any:
+    """Return a record: each field is often one of the same field, so that fields of two records meet."""
+    places = list(row) if isinstance(row, dict) else list(range(len(row)))
+    made = {}
+    for place in places:
+        same = [each[place] for each in rows if type(each) is type(row) and _has_place(each, place)]
+        chosen = draw.choice(same)
+        made[place] = _draw_like(chosen, same, literals, draw) if draw.random() < 0.3 else chosen
+    return made if isinstance(row, dict) else tuple(made.values())
+
+
+def _has_place(row: Any, place: Any) -> bool:
+    return place in row if isinstance(row, dict) else place < len(row)
 
 
 def _draw_like(value: Any, pool: Sequence[Any], literals: Sequence[Any], draw: Random) -> Any:

@@ -71,7 +71,7 @@ async def find_keyed_answers(at: Workspace, texts: Texts, root: Path | None = No
 def _find_calls(project: Project, texts: Texts) -> dict[_Changed, list[str]]:
     """Return the first changed functions with their calls in tests. Blocking: it reads the project's tests."""
     changed = islice(_iter_changed(texts), MOST_FUNCTIONS)
-    return {each: _collect_calls(project, each.name) for each in changed}
+    return {each: collect_calls(project, each.name) for each in changed}
 
 
 async def _run_beside(root: Path, runner: ProgramRunner, function: _Changed, given: Sequence[str]) -> str:
@@ -153,7 +153,7 @@ def _iter_functions(source: str) -> Iterator[tuple[str, str]]:
             yield node.name, ast.dump(node)
 
 
-def _collect_calls(project: Project, function: str) -> list[str]:
+def collect_calls(project: Project, function: str) -> list[str]:
     """Return the arguments of a function's calls with literals in the project's tests, each once."""
     found: dict[str, None] = {}
     for path in project.python_tests:

@@ -69,6 +69,8 @@ class ProgramRunner:
     """Runs programs in a sandbox, a few at a time.
 
     folder: where commands start; python: the interpreter; jobs: how many run at a time
+    hash_seed: of the order in which sets of texts are walked
+    exact: results are digests of the returned value and the arguments afterwards, equal only where nothing differs
     runs, seconds: what it has started so far, and the wall time of these processes
     """
 
@@ -77,6 +79,8 @@ class ProgramRunner:
     python: str = sys.executable
     limits: RunLimits = field(default_factory=RunLimits)
     jobs: int = 2
+    hash_seed: int = 0
+    exact: bool = False
     runs: int = 0
     seconds: float = 0.0
 
@@ -128,13 +132,18 @@ class ProgramRunner:
             "call_seconds": limits.call_seconds,
             "check_seconds": limits.check_seconds,
             "most_losses": limits.losses,
+            "exact": self.exact,
             "memory": limits.memory,
         }
         shown = (WORKER,) if program.root is None else (WORKER, program.root)
         return Command(
             argv=(self.python, "-B", "-s", str(WORKER)),
             cwd=self.folder,
-            env={"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"},
+            env={
+                "PYTHONHASHSEED": str(self.hash_seed),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "OMP_NUM_THREADS": "1",
+            },
             stdin=json.dumps(job).encode(),
             timeout=limits.seconds,
             stderr="separate",

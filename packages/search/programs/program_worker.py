@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import dis
+import hashlib
 import io
 import itertools
 import json
@@ -153,7 +154,7 @@ def _serve(job: dict[str, Any], tasks: Sequence[tuple[str, str]], sender: int) -
         if loaded[0] != "value":
             result = loaded
         elif kind == "call":
-            result = _run_limited(job["call_seconds"], partial(_call, space, job["function"], text))
+            result = _run_limited(job["call_seconds"], partial(_call, space, job, text))
         else:
             result = _run_limited(job["check_seconds"], partial(_check, space, text))
         if kind == "check" and result != ["timeout"]:
@@ -220,9 +221,38 @@ def _load(job: dict[str, Any], space: dict[str, Any]) -> None:
         exec(compile(job["source"], PROGRAM, "exec"), space)
 
 
-def _call(space: dict[str, Any], function: str, text: str) -> Any:
+def _call(space: dict[str, Any], job: dict[str, Any], text: str) -> Any:
     positional, named = ast.literal_eval(text)
-    return describe(space[function](*positional, **named))
+    value = space[job["function"]](*positional, **named)
+    return _digest((value, positional, named)) if job["exact"] else describe(value)
+
+
+def _digest(value: Any) -> str:
+    """Return a digest that differs wherever a caller could see it: all items, their types, the order of keys."""
+    found = hashlib.sha256()
+    _update_digest(found, value, DEEPEST)
+    return found.hexdigest()
+
+
+def _update_digest(found: Any, value: Any, depth: int) -> None:
+    kind = type(value)
+    found.update(kind.__name__.encode())
+    if value is None or kind in (bool, int, float, complex, str, bytes, bytearray):
+        found.update(repr(value).encode("utf-8", "surrogatepass"))
+    elif depth == 0:
+        return
+    elif isinstance(value, (set, frozenset)):
+        for text in sorted(json.dumps(describe(each, depth - 1)) for each in value):
+            found.update(text.encode())
+    elif isinstance(value, (list, tuple)) or hasattr(value, "__next__"):
+        for each in value:
+            found.update(b",")
+            _update_digest(found, each, depth - 1)
+    elif isinstance(value, dict):
+        for pair in value.items():
+            _update_digest(found, pair, depth - 1)
+    else:
+        found.update(json.dumps(describe(value, depth)).encode())
 
 
 def _check(space: dict[str, Any], text: str) -> None:

@@ -21,6 +21,7 @@ def attach_requirements(
         run_action=runtime.run_harness_action,
         get_verification=lambda: conclusion.verification,
         record=runtime.session.append,
+        may_run=lambda: not conclusion.evidence.denied,
         file=file.requirements if file is not None else (),
         trusted=OWN_SOURCES | {file.source} if file is not None and is_trusted else OWN_SOURCES,
     )
@@ -41,5 +42,6 @@ def build_late_check(conclusion: TurnConclusion) -> RequirementsVerifier:
         run_action=conclusion.run_action,
         get_verification=lambda: conclusion.verification,
         record=conclusion.session.append,
+        may_run=lambda: not conclusion.evidence.denied,
         reads_late=True,
     )

@@ -8,6 +8,8 @@ from dataclasses import replace
 
 from agent.prompt.prompt_text import remove_quoted_text
 from agent.verify.requirement import Kind, Requirement, number_requirements
+from packages.search.requirements.instructions.behavior_limits import find_behavior_limit
+from packages.search.requirements.instructions.examples import find_assertions, find_examples
 from packages.search.requirements.patterns import find_checks
 from sandbox.lazy_pattern import compile_lazily
 
@@ -20,6 +22,10 @@ LARGEST = 30_000
 LONGEST = 1_000
 """Characters of a sentence that is read: a longer one is data."""
 
+_SUBJECT = compile_lazily(r"`([A-Za-z_]\w*)(?:\(\))?`|\b([A-Za-z_]\w*)\(\)")
+_IT = compile_lazily(r"\b[Ii]t(?=\s+(?:must|should|has to|needs to|shall)\s+(?:return|raise|throw)\b)")
+"""The one function that a prompt names, and the pronoun for it before a result."""
+
 _DATA = compile_lazily(r"\S{160}")
 """A word as no path or name is: an encoded blob, a minified line."""
 
@@ -30,8 +36,12 @@ _BULLET = compile_lazily(r"^\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 def extract_requirements(text: str) -> list[Requirement]:
     """Return the requirements that code can check; a sentence with several is a group above them."""
     found: list[Requirement] = []
-    for sentence in split_sentences(remove_quoted_text(text[:LARGEST])):
-        made = build_requirements(sentence, find_checks(sentence), source="prompt", number=len(found))
+    own = remove_quoted_text(text[:LARGEST])
+    subjects: set[str] = set()
+    for sentence in split_sentences(own):
+        subjects.update(name for pair in _SUBJECT.findall(sentence) for name in pair if name)
+        said = _IT.sub(next(iter(subjects)), sentence) if len(subjects) == 1 else sentence
+        made = build_requirements(sentence, find_checks(said), source="prompt", number=len(found))
         known = {(each.kind, each.check) for each in found}
         fresh = [each for each in made if each.kind == "group" or (each.kind, each.check) not in known]
         if len(fresh) == 2 and fresh[0].kind == "group":
@@ -40,14 +50,46 @@ def extract_requirements(text: str) -> list[Requirement]:
             found += fresh
         if len(found) >= MOST:
             break
+    known = {(each.kind, each.check) for each in found}
+    for check in dict.fromkeys((*find_examples(text[:LARGEST]), *find_assertions(own))):
+        if ("result", check) not in known:
+            found.append(Requirement(id="", text=check, kind="result", check=check, source="prompt"))
+    if (limit := find_behavior_limit(own)) is not None:
+        text_of_it = f"answers as before{f' but {limit}' if limit else ''}"
+        found.append(Requirement(id="", text=text_of_it, kind="behavior", check=limit, source="prompt"))
     return number_requirements(found[:MOST])
 
 
 _OF_TEXT = compile_lazily(
-    r"\b(?:comments?|docstrings?|documentation|docs?|typos?|spelling|grammar|wording|format\w*|whitespace|indent\w*|lint\w*"
-    r"|style|license|headers?|todos?|links?|urls?|layout|versions?|mypy|pyright|types?|annotations?|hints?|examples?|readme|changelog)\b",
+    r"\b(?:comment\w*|docstrings?|documentation|docs?|typos?|spelling|grammar|wording|format\w*|whitespace|indent\w*|lint\w*"
+    r"|style|license|headers?|todos?|links?|urls?|layout|examples?|readme|changelog"
+    r"|document\w*|expla\w+|describ\w*|description|clarif\w+|mention\w*|notes?|re-?wrap\w*|newlines?|eof|tabs|spaces?|trailing|blank"
+    r"|refs?|references?|quot\w+|capitali\w+|markup|markdown|rst|rest|myst|prose|words|text|reformat\w*|clean\w*"
+    r"|tidy|pep ?8|black|ruff|flake8|discuss\w*"
+    r"|pylint|editor\w*|section|paragraph|sentence|javadoc|jsdoc|godoc|rustdoc|sphinx|copyright|copyrights?"
+    r"|news|fragments?)\b",
     re.IGNORECASE,
 )
+
+
+_ORDERS = compile_lazily(
+    r"^(?:please\s+|also\s+|then\s+)*(?:fix|correct|change|update|add|improve|rewrite|clarif\w+|document|mention|explain|remove)\b",
+    re.IGNORECASE,
+)
+
+_PLAIN_WORD = compile_lazily(r"(?<![\w./:@<])[A-Za-z]{2,}(?![\w/:@>]|\.\w)")
+
+_TRAILER = compile_lazily(r"^[A-Z][\w-]+: .+ <\S+>\s*$", re.MULTILINE)
+_FAULT = compile_lazily(
+    r"\b(?:crash\w*|fails|failed|raises|throws|hangs|wrong(?:ly)?|bug|broken|incorrect(?:ly)?|regression|instead of"
+    r"|traceback|segfaults?|does(?:n't| not) work|\w+(?:Error|Exception))\b"
+)
+
+FEWEST_WORDS = 4
+"""Words of an order that says what is to become of the code: "update src/models.py" says nothing of it."""
+
+SHORT = 300
+"""Characters of a prompt that is an order as a whole."""
 
 
 def extract_late_requirements(prompt: str) -> list[Requirement]:
@@ -60,10 +102,29 @@ def extract_late_requirements(prompt: str) -> list[Requirement]:
     found = [each for each in extract_requirements(prompt) if each.kind not in ("tests", "file-changed")]
     parents = {each.parent for each in found}
     found = [each for each in found if each.kind != "group" or each.id in parents]
-    if read_intent(prompt).kind == "repair" and not _OF_TEXT.search(prompt):
+    kind = read_intent(prompt).kind
+    said = _TRAILER.sub("", prompt)
+    says_what = (
+        kind == "repair"
+        or (kind == "change" and len(_PLAIN_WORD.findall(said)) >= FEWEST_WORDS)
+        or (kind == "unclear" and bool(_FAULT.search(said)))
+    )
+    if says_what and not _is_about_text(prompt):
         text = describe_check("code-changed", "")
         found.append(Requirement(id=f"r{len(found) + 1}", text=text, kind="code-changed", source="prompt"))
     return number_requirements(found)
+
+
+def _is_about_text(prompt: str) -> bool:
+    """Return whether words of a text, or its layout, are what is to be changed.
+
+    A long report mentions documents and versions in passing: of one, the title counts, and what orders a repair.
+    """
+    if len(prompt) <= SHORT:
+        return bool(_OF_TEXT.search(prompt))
+    title, _, rest = prompt.strip().partition("\n")
+    orders = (each for each in split_sentences(rest[:LARGEST]) if _ORDERS.search(each))
+    return any(_OF_TEXT.search(each) for each in (title, *orders))
 
 
 def read_requirements(text: str) -> list[Requirement]:
@@ -143,6 +204,9 @@ _WORDS: dict[Kind, str] = {
     "typed": "{check} has types",
     "deprecated": "{check} is deprecated",
     "tested": "a test of {check} is added",
+    "parameter": "{check} is a parameter",
+    "mentioned": "{check} is in the added lines",
     "code-changed": "more than comments is changed",
+    "behavior": "answers as before",
     "judged": "{check}",
 }

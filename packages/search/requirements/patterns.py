@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from agent.verify.requirement import Kind
+from packages.search.requirements.instructions.orders import INSTRUCTIONS, unify_quotes
+from packages.search.requirements.instructions.pattern import Checks, make_pattern
 from packages.search.requirements.stated_results import find_stated_outputs, find_stated_results
 from packages.search.requirements.wording import (
     ARROW,
@@ -28,45 +30,28 @@ from packages.search.requirements.wording import (
     split_items,
     split_names,
 )
-from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.shell.parsing.syntax import parse_word_set
-
-Checks = Iterator[tuple[Kind, str]]
-"""(kind, check) of what a match requires."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """A form of a sentence.
-
-    stems: of each group a sentence has to hold one, or the expression, which is slow to compile, is not tried
-    is_order: it is none after "not", "may", "if" or the like
-    """
-
-    stems: tuple[tuple[str, ...], ...]
-    regex: re.Pattern[str]
-    read: Callable[[re.Match[str]], Checks]
-    is_order: bool = True
 
 
 def find_checks(sentence: str) -> list[tuple[Kind, str]]:
     """Return the checks that one sentence asks for, in the order of the text."""
     found: list[tuple[int, tuple[Kind, str]]] = []
+    plain, sentence = sentence, unify_quotes(sentence)
     lower = sentence.lower()
-    for pattern in PATTERNS:
+    for pattern in (*PATTERNS, *INSTRUCTIONS):
         if not all(any(stem in lower for stem in group) for group in pattern.stems):
             continue
         for match in pattern.regex.finditer(sentence):
             if pattern.is_order and _NO_ORDER.search(sentence[: match.start()]):
                 continue
             found += [(match.start(), check) for check in pattern.read(match)]
-    found += [(place, ("result", check)) for place, check in find_stated_results(sentence)]
-    found += [(place, ("output", check)) for place, check in find_stated_outputs(sentence)]
+    found += [(place, ("result", check)) for place, check in find_stated_results(plain)]
+    found += [(place, ("output", check)) for place, check in find_stated_outputs(plain)]
     kept = list(dict.fromkeys(check for _, check in sorted(found, key=lambda each: each[0])))
-    limits = (path for kind, path in kept if kind in ("file-unchanged", "only-files"))
-    only = {path for each in limits for path in each.split(", ")}
-    return [each for each in kept if each[0] != "file-changed" or each[1] not in only]
+    others = (path for kind, path in kept if kind in ("file-unchanged", "only-files", "file-gone"))
+    taken = {path for each in others for path in (*each.split(", "), each.rpartition("/")[2])}
+    return [each for each in kept if each[0] != "file-changed" or each[1] not in taken]
 
 
 _NO_ORDER = compile_lazily(
@@ -115,7 +100,10 @@ def _read_definition(match: re.Match[str]) -> Checks:
 
 
 def _read_removed_names(match: re.Match[str]) -> Checks:
-    yield from (("name-gone", each) for each in _list_defined_names(match))
+    """A name that is removed from a file may go elsewhere."""
+    place = (match["place"] or "").strip("`")
+    prefix = f"{place}:" if place and not place.endswith("/") else ""
+    yield from (("name-gone", f"{prefix}{each}") for each in _list_defined_names(match))
 
 
 def _list_defined_names(match: re.Match[str]) -> list[str]:
@@ -161,6 +149,10 @@ def _read_named(kind: Kind) -> Callable[[re.Match[str]], Checks]:
 def _read_tests(match: re.Match[str]) -> Checks:
     named = list(_read_named("tested")(match))
     yield from named or [("tested", "")]
+
+
+def _read_any_tests(match: re.Match[str]) -> Checks:
+    yield "tested", ""
 
 
 _NO_NAMES = parse_word_set(
@@ -218,14 +210,6 @@ def _read_signature(match: re.Match[str]) -> Checks:
     yield from (("signature", each) for each in names if is_name(each))
 
 
-def _make(
-    stems: tuple[str, ...], text: str, read: Callable[[re.Match[str]], Checks], is_order: bool = True
-) -> Pattern:
-    return Pattern(
-        tuple(tuple(each.split()) for each in stems), compile_lazily(text, re.IGNORECASE), read, is_order
-    )
-
-
 _CHANGED = "chang touch edit modif alter"
 _MUST = "must should shall has have need"
 _PATHS = ". / ` makefile dockerfile"
@@ -254,111 +238,128 @@ _WORD_END = (
     r"|(?:in|and|with|so|but|everywhere|throughout|across|too|as well|function|method|class)\b))"
 )
 
-PATTERNS: tuple[Pattern, ...] = (
-    _make(("not n't dont never without avoid", _CHANGED,),
+PATTERNS = (
+    make_pattern(("not n't dont never without avoid", _CHANGED,),
           rf"\b{NOT}\s+(?:ever\s+)?{CHANGE}\s+{ARTICLES}{_L}{_END}", _read_unchanged, False),
-    _make(("leave keep", "unchanged untouched unmodified alone as",),
+    make_pattern(("leave keep", "unchanged untouched unmodified alone as",),
           rf"\b(?:leave|keep)\s+{ARTICLES}{_L}\s+{UNTOUCHED}\b", _read_unchanged),
-    _make((_MUST, "not unchanged untouched unmodified alone as",),
+    make_pattern((_MUST, "not unchanged untouched unmodified alone as",),
           rf"{_L}\s+{MUST}\s+(?:not\s+(?:be\s+)?{CHANGE}|(?:stay|remain|be left|be kept)\s+{UNTOUCHED})\b",
           _read_unchanged, False),
-    _make(("only", _CHANGED,),
+    make_pattern(("only", _CHANGED,),
           rf"\bonly\s+{CHANGE}\s+{ARTICLES}{_L}{_END}", _read_only, False),
-    _make(("only", _CHANGED,),
+    make_pattern(("only", _CHANGED,),
           rf"\b{CHANGE}\s+only\s+{ARTICLES}{_L}{_END}", _read_only, False),
-    _make(("nothing", _CHANGED,),
+    make_pattern(("nothing", _CHANGED,),
           rf"\b{CHANGE}\s+nothing\s+(?:but|except|other than|outside(?:\s+of)?)\s+{ARTICLES}{_L}{_END}",
           _read_only, False),
-    _make(("file nothing", "but except than besides", _CHANGED,),
+    make_pattern(("file nothing", "but except than besides", _CHANGED,),
           r"\b(?:no\s+(?:other\s+)?files?|nothing)(?:\s+else)?\s+(?:but|except|other\s+than|besides|than)\s+"
           rf"{ARTICLES}{_L}"
           rf"(?:\s+(?:may|must|should|can|is to|are to|will)\s+(?:be\s+)?{CHANGE}|\s+{CHANGE})\b", _read_only, False),
-    _make(("keep limit", "line file",),
+    make_pattern(("keep limit", "line file",),
           r"\b(?:keep|limit)\s+(?:it|this|that|them)\s+(?:to\s+)?"
           r"(?P<word>at most|no more than|under|below|within|to|at)\s+"
           rf"(?P<number>{NUMBER})\s+(?P<unit>lines?|files?)\b", _read_limit, False),
-    _make(("creat add writ generat", _PATHS,),
+    make_pattern(("creat add writ generat", _PATHS,),
           rf"\b(?:create|add|write|generate)\s+{ARTICLES}(?:(?:called|named|at)\s+)?(?P<list>`?{PATH}`?){_END}",
           _read_files("file-exists")),
-    _make((_MUST, "exist",),
+    make_pattern((_MUST, "exist",),
           rf"{_L}\s+{MUST}\s+exist\b", _read_existence, False),
-    _make((_REMOVED,),
+    make_pattern((_REMOVED,),
           rf"\b(?:delete|remove|drop)\s+{ARTICLES}{_L}{_END}", _read_files("file-gone")),
-    _make((_MUST, "exist gone deleted removed",),
+    make_pattern((_MUST, "exist gone deleted removed",),
           rf"{_L}\s+{MUST}\s+(?:no longer exist|not exist(?:\s+any ?more)?|be (?:gone|deleted|removed))\b",
           _read_absence, False),
-    _make(("mov", "from",),
+    make_pattern(("mov", "from",),
           rf"\bmove\s+(?:the\s+)?(?:{DEFINED}\s+(?P<word>`?[A-Za-z_]\w*`?)|(?P<name>{NAME}))"
           rf"\s+from\s+{ARTICLES}`?{PATH}`?\s+(?:in)?to\s+{ARTICLES}(?P<place>`?{PATH}`?){_END}", _read_moved_name),
-    _make(("with", "option flag",),
+    make_pattern(("with", "option flag",),
           rf"\bwith\s+(?:an?\s+|the\s+)?(?:new\s+)?(?:options?|flags?)\s+(?P<names>{NAMES})", _read_options),
-    _make(("renam mov",),
+    make_pattern(("renam mov",),
           rf"\b(?:rename|move)\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<old>{ITEM}|{NAME})\s+(?:to|into|as)\s+{ARTICLES}(?P<new>{ITEM}|{NAME})",
           _read_move),
-    _make(("renam",),
+    make_pattern(("renam",),
           rf"\brename\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<old>{_WORD})\s+(?:in(?:to)?|to|as)\s+{ARTICLES}(?P<new>{_WORD}){_WORD_END}",
           _read_word_move),
-    _make(("docstring",),
+    make_pattern(("docstring",),
           rf"\b(?:add|write)\s+(?:an?\s+|the\s+)?(?:missing\s+)?docstrings?\s+(?:to|for)\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<words>{_WORDS}){_WORD_END}",
           _read_named("documented")),
-    _make(("type", "hint annotation",),
+    make_pattern(("type", "hint annotation",),
           rf"\b(?:add|write|complete)\s+(?:the\s+)?(?:missing\s+)?type\s+(?:hints?|annotations?)\s+(?:to|for)\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<words>{_WORDS}){_WORD_END}",
           _read_named("typed")),
-    _make(("deprecat",),
+    make_pattern(("deprecat",),
           rf"\bdeprecate\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<words>{_WORDS}){_WORD_END}", _read_named("deprecated")),
-    _make(("test",),
-          rf"\b(?:add|write|create)\s+(?:an?\s+|some\s+|more\s+|the\s+|new\s+|missing\s+)*(?:unit\s+|regression\s+)?tests?(?:\s+cases?)?\b"
+    make_pattern(("test",),
+          rf"\b(?:add(?:ing|ed|s)?|write|create)\s+(?:an?\s+|some\s+|more\s+|the\s+|new\s+|missing\s+|failing\s+)*(?:unit\s+|regression\s+)?tests?(?:\s+cases?)?\b"
+        r"(?![^;\n]{0,60}\b(?:to|in|into)\s+(?:the\s+)?(?:sdist|wheels?|packages?|manifest|distribution|tarball|archives?)\b)"
           rf"(?:\s+(?:for|of)\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<words>{_WORDS}){_WORD_END}"
           r"|(?=\s*(?:$|[.,;:!)]|(?:for|of|that|which|to|in|with|and|covering|checking|showing)\b)))", _read_tests),
-    _make(("chang edit updat modif rewrit extend adapt adjust fix refactor",),
+    make_pattern(("test",),
+          r"\b(?:add|write|create)\s+(?:an?\s+|the\s+|some\s+)?"
+          r"(?:(?!(?:an?|the|some|more|new|missing|for|to|of|in|on|with|from|support|unit|regression|test)\b)[\w@`./-]+\s+){1,2}tests?(?:\s+cases?)?"
+          r"(?=\s*(?:$|[.,;(]|(?:for|of)\b))", _read_any_tests),
+    make_pattern(("test",),
+          rf"\b(?:additional|more)\s+(?P<words>{_WORD})\s+(?:function\s+|method\s+)?tests?(?:\s+cases?)?(?=\s*(?:$|[.,;(]))",
+          _read_tests),
+    make_pattern(("coverage",),
+          rf"\b(?:increase|improve|extend|add)\s+(?:the\s+)?test\s+(?:code\s+)?coverage\s+(?:for|of)\s+{ARTICLES}"
+          rf"(?P<words>{_WORDS}){_WORD_END}", _read_tests),
+    make_pattern(("test",),
+          r"^(?:[\w()/-]+:\s*)?test\s+that\s+\w|^fix(?:es|ed)?\s+and\s+tests?\s+for\b"
+          r"|\bwith\s+tests\b(?=\s*(?:$|[.,;(]|(?:for|of)\b))", _read_any_tests),
+    make_pattern(("docs documentation docstring",),
+          rf"\b(?:add(?:ed)?|write)\s+(?:an?\s+|the\s+)?(?:docs|documentation|docstrings?)\s+(?:to|for)\s+{ARTICLES}"
+          rf"(?P<words>{_WORDS})\s+(?:function|method|class)\b", _read_named("documented")),
+    make_pattern(("chang edit updat modif rewrit extend adapt adjust fix refactor",),
           rf"\b(?:change|edit|update|modify|rewrite|extend|adapt|adjust|fix|refactor)\s+{ARTICLES}{_L}{_END}",
           _read_files("file-changed")),
-    _make((_MUST, "changed updated edited adapted extended rewritten",),
+    make_pattern((_MUST, "changed updated edited adapted extended rewritten",),
           rf"{_L}\s+{MUST}\s+(?:also\s+)?be\s+(?:changed|updated|edited|adapted|extended|rewritten)\b",
           _read_files("file-changed"), False),
-    _make(("add",),
+    make_pattern(("add",),
           rf"\badd\s+[^.;:!?\n`]{{1,60}}?(?:`[^`\n]+`\s+)?(?:to|in|into)\s+{ARTICLES}{_L}{_END}",
           _read_files("file-changed")),
-    _make((_ADDED, _DEFINED,),
+    make_pattern((_ADDED, _DEFINED,),
           r"\b(?:add|define|implement|create|write|introduce|provide|expose)\s+(?:an?\s+|the\s+|one\s+)?(?:\w+\s+){0,2}?"
           rf"{DEFINED}\s+(?:(?:called|named)\s+)?(?P<names>{NAMES})(?:\([^)\n]*\))?`?"
           rf"(?:\s+(?:to|in|into)\s+{ARTICLES}(?P<place>`?{PATH}`?))?", _read_definition),
-    _make((_ADDED, _DEFINED,),
+    make_pattern((_ADDED, _DEFINED,),
           rf"\b(?:add|define|implement|create|write|introduce|provide|expose)\s+(?:an?\s+|the\s+)?(?P<names>{NAME})\s+(?!types?\b){DEFINED}\b"
           rf"(?:\s+(?:to|in|into)\s+{ARTICLES}(?P<place>`?{PATH}`?))?", _read_definition),
-    _make((_MUST, _DEFINED,),
+    make_pattern((_MUST, _DEFINED,),
           rf"\b(?:there\s+)?{MUST}\s+(?:be|have|define|contain)\s+(?:an?\s+)?{DEFINED}\s+(?:(?:called|named)\s+)?(?P<names>{NAMES})"
           rf"(?:\s+in\s+(?P<place>`?{PATH}`?))?", _read_definition, False),
-    _make((_REMOVED, _DEFINED,),
-          rf"\b(?:delete|remove|drop)\s+(?:the\s+|our\s+)?(?:\w+\s+){{0,2}}?{DEFINED}\s+(?:(?:called|named)\s+)?(?P<names>{NAMES})",
-          _read_removed_names),
-    _make((_MUST, _PASSING,),
+    make_pattern((_REMOVED, _DEFINED,),
+          rf"\b(?:delete|remove|drop)\s+(?:the\s+|our\s+)?(?:\w+\s+){{0,2}}?{DEFINED}\s+(?:(?:called|named)\s+)?(?P<names>{NAMES})"
+          rf"(?:\s+from\s+{ARTICLES}(?P<place>`?{PATH}`?))?", _read_removed_names),
+    make_pattern((_MUST, _PASSING,),
           rf"{_T}\s+{MUST}\s+{_SUCCEEDS}", _read_success, False),
-    _make((_SURELY, _PASSING,),
+    make_pattern((_SURELY, _PASSING,),
           rf"\b{_SURE}\s+(?:[\w ]{{0,30}}?\s)?{_T}\s+{_SUCCEEDS}", _read_success, False),
-    _make(("make get", "pass",),
+    make_pattern(("make get", "pass",),
           rf"\b(?:make|get)\s+{ARTICLES}(?:(?:failing|broken|red)\s+)?(?:tests?\s+)?{_T}\s+pass\b", _read_success),
-    _make((_PASSING,),
+    make_pattern((_PASSING,),
           rf"^\s*{_T}\s+{_SUCCEEDS}\W*$", _read_success, False),
-    _make((_MUST, _PASSING, "test suite",),
+    make_pattern((_MUST, _PASSING, "test suite",),
           rf"\b{_SUITE}\s+{MUST}\s+{_SUCCEEDS}", _read_suite, False),
-    _make(("test suite", _PASSING,),
+    make_pattern(("test suite", _PASSING,),
           rf"\b(?:{_SURE}|make)\s+(?:[^;\n]{{0,80}}?\s)??{_SUITE}\s+{_SUCCEEDS}", _read_suite, False),
-    _make(("line file", "most more than less fewer under below up only just",),
+    make_pattern(("line file", "most more than less fewer under below up only just",),
           rf"^(?=.*\b(?:diff|patch|chang\w+|touch\w*|edit\w*|modif\w+)\b)(?!.*\b(?:function|method|class|per|each)\b)"
           rf".*?\b(?P<word>at most|no more than|not more than|fewer than|less than|under|below|up to|only|just)\s+"
           rf"(?P<number>{NUMBER})\s+(?:(?:changed|new|added|other|existing)\s+)?(?P<unit>lines?|files?)\b",
           _read_limit, False),
-    _make(("dependenc",),
+    make_pattern(("dependenc",),
           r"\b(?:(?:no|without(?:\s+any)?)\s+(?:new|additional|extra|more|further)"
           rf"|(?:{NOT})\s+(?:add\w*|introduc\w*|install\w*)(?:\s+(?:any|new|a|more))*)"
           r"\s+(?:third[- ]party\s+|external\s+|runtime\s+)*dependenc(?:y|ies)\b", _read_dependency, False),
-    _make(("signature",),
+    make_pattern(("signature",),
           rf"\b(?:keep|preserve|retain|{NOT}\s+{CHANGE})\s+(?:the\s+)?(?:public\s+|exact\s+)?signatures?\s+of\s+"
           rf"(?:the\s+)?(?:{DEFINED}\s+)?(?P<names>(?:{NAMES}|[a-z_]\w*(?=\W|$)))", _read_signature, False),
-    _make(("signature",),
+    make_pattern(("signature",),
           rf"(?P<names>{NAMES})\s+(?:{MUST}\s+)?keeps?\s+(?:its|their)\s+signatures?\b", _read_signature, False),
-    _make(("signature",),
+    make_pattern(("signature",),
           rf"\bsignatures?\s+of\s+(?P<names>{NAMES})\s+(?:{MUST}\s+(?:not\s+(?:be\s+)?{CHANGE}|stay|remain)"
           r"|stays|remains|does not change)\b", _read_signature, False),
 )  # fmt: skip

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from agent.events import Event, RequirementsEvent, Verification
+from agent.events import Event, RequirementsEvent, VerdictEvent, Verification
 from agent.monitor.answers import GO_ON, GoOn
 from agent.verify.requirement import (
     EXECUTED_KINDS,
@@ -27,7 +27,11 @@ from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Mode
 from tools.core.workspace import Workspace
 
-NAME = "requirements"
+if TYPE_CHECKING:
+    from packages.search.requirements.executed.behavior_runs import FunctionRuns
+
+NAME, SCOPE = "requirements", "scope"
+"""Names of the verdicts: on what was asked, and of what was not or lacks, which decides nothing."""
 
 UNTRUSTED = "not run: the file is the project's; to trust its commands: patchwright trust --requirements FILE"
 
@@ -53,6 +57,7 @@ class RequirementsVerifier:
 
     run_action: runs commands and tests through the gateway; get_verification: returns that of the suite
     record: appends an event to the log
+    may_run: whether code may be run in the sandbox: not once tests were refused in the turn
     file: requirements of every turn; trusted: sources whose commands may be run
     advice: by a model; None without one
     correct_prompt: returns a prompt as its user has corrected it before the work
@@ -64,6 +69,7 @@ class RequirementsVerifier:
     run_action: RunAction
     get_verification: Callable[[], Verification]
     record: Callable[[Event], object]
+    may_run: Callable[[], bool] = lambda: True
     file: Sequence[Requirement] = ()
     trusted: frozenset[str] = OWN_SOURCES
     advice: Advice | None = None
@@ -77,7 +83,9 @@ class RequirementsVerifier:
     _added: list[Requirement] = field(default_factory=list)
     _returned: int = 0
     _is_read: bool = False
+    _told: set[str] = field(default_factory=set)
     _returned_diff: str | None = None
+    _compared: tuple[str, list[FunctionRuns]] = ("", [])
     _changes: TurnChanges = field(init=False)
     _trace: WorkTrace = field(default_factory=WorkTrace)
 
@@ -87,6 +95,7 @@ class RequirementsVerifier:
     def begin_turn(self) -> None:
         """See `Verifier.begin_turn`. What a user added before it is kept."""
         self.results = {}
+        self._told.clear()
         self._returned, self._returned_diff, self._is_read = 0, None, False
         if self.spans_turns and self.requirements:
             return
@@ -161,12 +170,18 @@ class RequirementsVerifier:
             ]
             self.requirements = [*found, *number_requirements(_drop_empty_groups(fresh), found)]
         self._added = []
-        if not self.requirements or (self.reads_late and self.get_verification().outcome == "failed"):
+        if self.reads_late and claim.is_done:
+            self._tell_departures(claim.prompt)
+        if self.reads_late and self.get_verification().outcome == "failed":
+            return None
+        if self.reads_late and claim.is_done and all(each.kind != "behavior" for each in self.requirements):
+            await self._tell_behavior(claim.prompt)
+        if not self.requirements:
             return None
         results: dict[str, Result] = {}
         outputs: dict[str, str] = {}
         for each in list(self.requirements):
-            results[each.id], outputs[each.id] = await self._check(each)
+            results[each.id], outputs[each.id] = await self._check(each, claim.prompt)
         returns = claim.is_done and self._can_return(results)
         if self.advice is not None and not returns:
             results |= await self._ask_opinions(self.advice, claim.prompt, results)
@@ -177,6 +192,41 @@ class RequirementsVerifier:
         self.results = combine_groups(self.requirements, results)
         self.record(RequirementsEvent(stage="checked", items=list_results(self.requirements, self.results)))
         return self._build_verdict(outputs, returns=returns)
+
+    def _tell_departures(self, prompt: str) -> None:
+        """Log what the change lacks of the prompt, and has beside it; each once in a turn."""
+        if not self._changes.list_changed_files():
+            return
+        from packages.search.requirements.change.departures import find_departures
+
+        found = find_departures(prompt, self._changes)
+        self._tell([*found.lacking, *found.beside], "static")
+
+    async def _tell_behavior(self, prompt: str) -> None:
+        """Log which answers of changed functions changed beside the request, as runs show it."""
+        if runs := await self._compare_functions():
+            from packages.search.requirements.executed.behavior_check import list_behavior_notices
+
+            self._tell(list(list_behavior_notices(prompt, runs, self._changes)), "executed")
+
+    async def _compare_functions(self) -> list[FunctionRuns]:
+        """Return the runs of the changed Python functions, before and after; once for each state of the changes."""
+        if not self.may_run() or not any(each.endswith(".py") for each in self._changes.list_changed_files()):
+            return []
+        diff = self._changes.format_diff()
+        if self._compared[0] != diff:
+            from packages.search.requirements.executed.behavior_runs import compare_functions
+
+            self._compared = diff, await compare_functions(self._changes, self.workspace)
+        return self._compared[1]
+
+    def _tell(self, rows: Sequence[str], evidence: Evidence) -> None:
+        """Log sentences for a person that decide nothing, each once in a turn."""
+        fresh = [each for each in rows if each not in self._told]
+        self._told.update(fresh)
+        if fresh:
+            detail = "\n".join(fresh)
+            self.record(VerdictEvent(name=SCOPE, outcome="unknown", evidence=evidence, detail=detail))
 
     def _leave_out_usual(self, results: Mapping[str, Result]) -> None:
         """Drop that a repair changes code, which is said only where it does not."""
@@ -195,20 +245,36 @@ class RequirementsVerifier:
         self._returned += 1
         return self._returned <= MOST_RETURNED
 
-    async def _check(self, each: Requirement) -> tuple[Result, str]:
+    async def _check(self, each: Requirement, prompt: str) -> tuple[Result, str]:
         if each.kind in ("command", "output", "result") and each.source not in self.trusted:
             return Result(detail=UNTRUSTED), ""
         if each.kind in EXECUTED_KINDS:
             from packages.search.requirements.executed_checks import check_by_running
 
             return await check_by_running(each, self.workspace, self.run_action, self.get_verification())
+        if each.kind == "behavior":
+            from packages.search.requirements.executed.behavior_check import judge_limit
+
+            return judge_limit(each.check, prompt, await self._compare_functions()), ""
         if each.kind in ("group", "judged"):
             return Result(detail="" if each.kind == "group" else "no code can check it"), ""
         from packages.search.requirements.static_checks import check_statically
         from packages.search.requirements.symbol_checks import check_symbols
 
         result = await check_statically(each, self._changes, self.workspace)
-        return result or await check_symbols(each, self._changes, self.workspace) or Result(), ""
+        result = result or await check_symbols(each, self._changes, self.workspace) or Result()
+        if each.kind == "tested" and result.state == "met":
+            result = await self._check_added_tests(each, result)
+        return result, ""
+
+    async def _check_added_tests(self, each: Requirement, static: Result) -> Result:
+        """Return the result of running the tests that were added, which were found without a run."""
+        from packages.search.requirements.executed.added_tests import check_added_tests
+
+        runner = str(self.get_verification().report.get("runner", ""))
+        found = await check_added_tests(each, static, self._changes, self.workspace, runner)
+        self._tell([found.notice] if found.notice else [], "executed")
+        return found.result
 
     async def _ask_opinions(
         self, advice: Advice, prompt: str, results: Mapping[str, Result]

@@ -6,6 +6,7 @@ import asyncio
 import fnmatch
 import re
 from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from agent.verify.requirement import Kind, Requirement, Result
@@ -54,11 +55,27 @@ def is_same_file(path: str, wanted: str) -> bool:
 
         return find_role(path) in ("test", "expected")
     name = wanted.removeprefix("./")
+    if stems := _DOCUMENTS.get(name):
+        return PurePosixPath(path).stem.lower() in stems
     if name.endswith("/"):
         return path.startswith(name) or f"/{name}" in f"/{path}"
     if any(sign in name for sign in "*?["):
         return fnmatch.fnmatchcase(path, name)
     return path == name or path.startswith(f"{name}/") or ("/" not in name and path.endswith(f"/{name}"))
+
+
+_DOCUMENTS = {
+    "readme": ("readme", "index"),
+    "changelog": ("changelog", "changes", "history", "news", "release-notes", "release_notes"),
+    "contributors": ("contributors", "authors", "credits"),
+    "authors": ("contributors", "authors", "credits"),
+}
+"""Documents that are named by a word, and the stems of their files."""
+
+
+def has_tail(path: str, wanted: str) -> bool:
+    """Return whether a path ends in a wanted one: people name it from the folder that they think of."""
+    return f"/{path}".endswith(f"/{wanted.removeprefix('./')}")
 
 
 def _exists(path: str, at: Workspace) -> bool:
@@ -70,7 +87,7 @@ def _exists(path: str, at: Workspace) -> bool:
 def _check_exists(path: str, changes: TurnChanges, at: Workspace) -> Result:
     if _exists(path, at):
         return met()
-    near = [each for each in changes.list_changed_files() if is_same_file(each, path)]
+    near = [each for each in changes.list_changed_files() if is_same_file(each, path) or has_tail(each, path)]
     return met(near[0]) if near and _exists(near[0], at) else unmet(f"there is no {path}")
 
 
@@ -81,7 +98,9 @@ def _check_gone(path: str, changes: TurnChanges, at: Workspace) -> Result:
 
 
 def _check_changed(path: str, changes: TurnChanges, at: Workspace) -> Result:
-    found = [each for each in changes.list_changed_files() if is_same_file(each, path)]
+    found = [
+        each for each in changes.list_changed_files() if is_same_file(each, path) or has_tail(each, path)
+    ]
     return met(join_names(found, MOST_NAMED)) if found else unmet(f"{path} was not changed")
 
 
@@ -196,7 +215,7 @@ def find_name(check: str, at: Workspace) -> list[str]:
     return [
         f"{each.path}:{each.symbol.line}"
         for each in query_definitions(name, at)
-        if not place or is_same_file(each.path, place)
+        if not place or is_same_file(each.path, place) or has_tail(each.path, place)
     ]
 
 

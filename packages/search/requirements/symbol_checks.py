@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 
 from agent.verify.requirement import Kind, Requirement, Result
-from packages.search.requirements.definition_text import read_definition
+from packages.search.requirements.definition_text import read_definition, read_signatures
 from packages.search.requirements.static_checks import met, query_definitions, split_place, unmet
 from packages.search.requirements.turn_changes import TurnChanges
 from packages.search.requirements.wording import ARROW
@@ -126,41 +126,19 @@ def check_deprecated(check: str, changes: TurnChanges, at: Workspace) -> Result:
 
 
 def check_code_changed(check: str, changes: TurnChanges, at: Workspace) -> Result:
-    """Something else than comments, docstrings and blanks is changed. A file of no known language counts as changed."""
+    """Something else than comments, docstrings and layout is changed. A file of no known language counts as changed."""
+    from packages.search.requirements.change.code_content import is_beside_code, reduce_code
+
     paths = changes.list_changed_files()
+    code = [each for each in paths if not is_beside_code(each)]
+    if not code:  # where a document is mended, this is right
+        return Result(detail="only documents were changed" if paths else "nothing was changed")
     if any(
-        _reduce_code(path, changes.read_before(path)) != _reduce_code(path, changes.read_after(path))
-        for path in paths
+        reduce_code(path, changes.read_before(path)) != reduce_code(path, changes.read_after(path))
+        for path in code
     ):
         return met()
-    return (
-        unmet("only comments, docstrings or blanks were changed")
-        if paths
-        else Result(detail="nothing was changed")
-    )
-
-
-def _reduce_code(path: str, text: str | None) -> object:
-    """Return what of a text is run: of Python its tree without docstrings, of others all of it."""
-    if text is None or not path.endswith((".py", ".pyi")):
-        return text
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return text
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
-    return ast.dump(tree)
-
-
-def _is_text(node: object) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
+    return unmet("only comments, docstrings or layout were changed")
 
 
 def check_tested(check: str, changes: TurnChanges, at: Workspace) -> Result:
@@ -186,11 +164,11 @@ def check_tested(check: str, changes: TurnChanges, at: Workspace) -> Result:
 
 
 _TEST = compile_lazily(
-    r"^\s*(?:async\s+)?(?:def|func|fn|fun|void|public void)\s+\w*[tT]est\w*\s*\("
-    r"|^\s*#\[(?:\w+::)?test\b|^\s*@(?:Parameterized)?Test\b|^\s*@test\b"
-    r"|^\s*(?:it|test|describe|specify|scenario|context)(?:\.\w+)?\s*[(\"' ]"
-    r"|^\s*(?:TEST|TEST_F|TEST_P|TEST_CASE)\s*\(|^\s*>>> |pytest\.mark\.parametrize|pytest\.param\("
-    r"|^\s*assert\b|\bassert\w*\(|\bexpect\(",
+    r"^[^\S\n]*(?:async\s+)?(?:def|func|fn|fun|void|public void)\s+\w*[tT]est\w*\s*\("
+    r"|^[^\S\n]*#\[(?:\w+::)?test\b|^[^\S\n]*@(?:Parameterized)?Test\b|^[^\S\n]*@test\b"
+    r"|^[^\S\n]*(?:it|test|describe|specify|scenario|context)(?:\.\w+)?\s*[(\"' ]"
+    r"|^[^\S\n]*(?:TEST|TEST_F|TEST_P|TEST_CASE)\s*\(|^[^\S\n]*>>> |pytest\.mark\.parametrize|pytest\.param\("
+    r"|^[^\S\n]*assert\b|\bassert\w*\(|\bexpect\(",
     re.MULTILINE,
 )
 
@@ -200,7 +178,52 @@ def _count_tests(text: str | None) -> int:
     return len(_TEST.findall(text or ""))
 
 
+def check_parameter(check: str, changes: TurnChanges, at: Workspace) -> Result:
+    """A definition of the name has the parameter; one that is named after it counts ("logging" for `log`)."""
+    name, _, wanted = check.rstrip(")").partition("(")
+    found = []
+    for path in changes.list_changed_files():
+        for signature in read_signatures(path, changes.read_after(path), name):
+            words = re.findall(r"[A-Za-z_]\w*", signature.partition("(")[2])
+            found.append(path)
+            if any(_is_named_after(each, wanted) for each in words):
+                return met(path)
+    return (
+        unmet(f"{name} has no parameter {wanted}: {found[0]}")
+        if found
+        else Result(detail=f"{name} was not changed")
+    )
+
+
+def _is_named_after(one: str, two: str) -> bool:
+    short, long = sorted((one.lower().strip("_"), two.lower().strip("_")), key=len)
+    return len(short) >= 3 and short in long
+
+
+def check_mentioned(check: str, changes: TurnChanges, at: Workspace) -> Result:
+    """A line that was added has the text, as a word of its own."""
+    is_version = check[:1].isdigit()  # 1.0 is v1.0 and 1.0.0, and not 1.0.2
+    ends = (r"(?<![\w.])v?", r"(?!\w|\.[1-9])") if is_version else (r"(?<!\w)", r"(?!\w)")
+    pattern = re.compile(f"{ends[0]}{re.escape(check)}{ends[1]}", re.IGNORECASE)
+    is_pinned = False
+    for path in changes.list_changed_files():
+        before = set((changes.read_before(path) or "").splitlines())
+        added = [line for line in (changes.read_after(path) or "").splitlines() if line not in before]
+        if pattern.search(path) or any(map(pattern.search, added)):
+            return met(path)
+        is_pinned |= is_version and any(map(_PIN.search, added))
+    if is_pinned:
+        return Result(detail="a version is pinned by its hash")
+    return unmet(f"no added line has {check}")
+
+
+_PIN = compile_lazily(r"\b[0-9a-f]{40,64}\b")
+"""Hash by which a version is pinned, so that its number need not be there."""
+
+
 _CHECKS: Mapping[Kind, Callable[[str, TurnChanges, Workspace], Result]] = {
+    "parameter": check_parameter,
+    "mentioned": check_mentioned,
     "renamed": check_renamed,
     "documented": check_documented,
     "typed": check_typed,

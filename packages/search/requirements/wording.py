@@ -9,7 +9,7 @@ from sandbox.lazy_pattern import compile_lazily
 ARROW = " -> "
 """Between an old name and a new one."""
 
-_ENDINGS = (
+ENDINGS = (
     "pyi?|jsx?|tsx?|mjs|cjs|go|rs|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|scala|lua|sh|sql|md|rst|txt|toml|ini|cfg"
     "|ya?ml|json|xml|html|css|lock|csv|tmpl|proto|vue|ipynb|env|mod|gradle"
 )
@@ -17,7 +17,7 @@ PATH = (
     r"(?<![\w.@/-])(?!(?:node|next|nuxt|vue|react|angular|three|d3|express|ember|backbone|socket|chart|alpine|discord"
     r"|asp|deno|bun|moment|p5|require|handlebars|knockout|meteor|solid|svelte|electron)\.(?:js|net|io)\b)"  # products
     # From the beginning of a word: a long one would otherwise be tried from each of its letters
-    rf"(?:(?:[\w.@-]+/)*[\w.@-]*\w\.(?:{_ENDINGS})\b(?!\.?[\w/])|(?:[\w.@-]+/)*(?:Makefile|Dockerfile)\b"
+    rf"(?:(?:[\w.@-]+/)*[\w.@-]*\w\.(?:{ENDINGS})\b(?!\.?[\w/])|(?:[\w.@-]+/)*(?:Makefile|Dockerfile)(?:\.\w+)?\b"
     r"|(?:[\w.@-]+/)+(?![\w`]))"
 )
 """A file by its ending, or a folder by the slash at its end."""
@@ -93,6 +93,11 @@ def split_names(text: str) -> list[str]:
     """Return the names of a list, without quotes and parentheses; texts that are no names are left out."""
     found = [_strip_quotes(each).partition("(")[0] for each in _NAME.findall(text)]
     return [each for each in found if is_name(each)]
+
+
+def find_paths_of(text: str) -> list[tuple[str, int]]:
+    """Return the files of a text that have an ending, each with the place where it begins."""
+    return [(match[0], match.start()) for match in _PATH.finditer(text) if not match[0].endswith("/")]
 
 
 def is_path(text: str) -> bool:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from packages.search.programs.checks import Check, read_call
+from packages.search.programs.checks import Check, parse_assertion, read_call
 from packages.search.programs.program_runner import Program
 from packages.search.select.patch_trials import PatchTrial
 from sandbox.lazy_dataclass import dataclass
@@ -32,7 +32,8 @@ class ChangedFunction:
             root, parts = root / "src", parts[1:]
         if parts[-1] == "__init__":
             parts = parts[:-1]
-        return Program(name=name, function=self.name, root=root, module=".".join(parts))
+        text = next((each.new_text for each in trial.planned if each.path == self.path), "")
+        return Program(name=name, function=self.name, source=text, root=root, module=".".join(parts))
 
 
 def find_common_function(trials: Sequence[PatchTrial]) -> ChangedFunction | None:
@@ -62,6 +63,24 @@ def collect_project_calls(trial: PatchTrial, function: ChangedFunction) -> list[
             if call and len(found) < MOST_CALLS:
                 found.setdefault(call, Check(text="", call=call))
     return list(found.values())
+
+
+def list_told_checks(task: str, function: ChangedFunction) -> list[Check]:
+    """Return the results that a task demands of calls of the function: in plain words, or by examples."""
+    from packages.search.requirements.extraction import extract_requirements
+    from packages.search.requirements.stated_results import RAISES
+
+    found = []
+    for text in (each.check for each in extract_requirements(task) if each.kind == "result"):
+        call, raises, error = text.partition(RAISES)
+        if raises:
+            arguments = read_call(ast.parse(call, mode="eval").body, function.name)
+            check = Check(text=text, call=arguments, expected=f"raises {error}") if arguments else None
+        else:
+            check = parse_assertion(f"assert {text}", function.name)
+        if check is not None and check.call:
+            found.append(check)
+    return found
 
 
 def _iter_changed_functions(trial: PatchTrial) -> Iterator[tuple[str, str]]:

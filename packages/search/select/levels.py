@@ -28,6 +28,9 @@ CALIBRATION: Sequence[tuple[float, float]] = (
 )
 """(share of the best group's score, share of right choices), as measured on programs of a model with its tests."""
 
+_PASSED, _FAILED = 1e9, -1e9
+"""Values of verdicts: far apart, so that no progress of one leads past the next."""
+
 STATIC_CONFIDENCE = 0.4
 """Share of right choices by static signs alone, among patches of which some are right and some wrong."""
 
@@ -36,25 +39,23 @@ STATIC_CONFIDENCE = 0.4
 class VerdictLevel:
     """Verdicts of one verifier on each candidate.
 
-    failures: how many checks fail, where known: of candidates that all fail, the one with the fewest is ranked first
+    progress: how far each has come, where known, higher is better: it orders those that fail, or are unknown
     confidence: that one which passes is right, where others do not pass; None if this level says nothing of that
+    caution: why it says nothing of any, which makes a choice by what is left less sure
     """
 
     name: str
     verdicts: Sequence[Verdict]
-    failures: Sequence[int] = ()
+    progress: Sequence[float] = ()
     evidence: Evidence = "executed"
     confidence: float | None = None
+    caution: str = ""
 
     async def rate(self, members: Sequence[int]) -> Rating | None:
         """See `Level.rate`. A candidate that fails executed checks is refused."""
-        order = {"pass": 1.0, "unknown": 0.5, "fail": 0.0}
-        values: dict[int, float] = {}
-        for each in members:
-            verdict = self.verdicts[each]
-            few = self.failures[each] if self.failures and verdict.outcome == "fail" else 0
-            values[each] = order[verdict.outcome] - few
-        if all(self.verdicts[each].outcome == "unknown" for each in members):
+        values = {each: self._compute_value(each) for each in members}
+        outcomes = {self.verdicts[each].outcome for each in members}
+        if outcomes == {"unknown"} and len(set(values.values())) == 1 and not self.caution:
             return None
         refused = {each for each in members if self.verdicts[each].is_failure and self.evidence == "executed"}
         details = {each: self.verdicts[each].detail or self.verdicts[each].outcome for each in members}
@@ -64,7 +65,16 @@ class VerdictLevel:
             details=details,
             confidence=self.confidence if tells_apart else None,
             refused=frozenset(refused),
+            caution=self.caution,
         )
+
+    def _compute_value(self, number: int) -> float:
+        """Return the value of a candidate: those that pass before unknown ones, and these before those that fail."""
+        outcome = self.verdicts[number].outcome
+        progress = self.progress[number] if self.progress else 0.0
+        if outcome == "pass":
+            return _PASSED
+        return (0.0 if outcome == "unknown" else _FAILED) + progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

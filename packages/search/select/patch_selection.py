@@ -7,9 +7,13 @@ from dataclasses import replace
 
 from agent.verify.verdict import Verdict
 from packages.search.programs.program_runner import ProgramRunner
-from packages.search.select.changed_functions import collect_project_calls, find_common_function
+from packages.search.select.changed_functions import (
+    collect_project_calls,
+    find_common_function,
+    list_told_checks,
+)
 from packages.search.select.levels import SizeLevel, StaticLevel, VerdictLevel
-from packages.search.select.patch_trials import PatchTrial, apply_patch, run_beside_tests, run_suite
+from packages.search.select.patch_trials import NOT_RUN, PatchTrial, apply_patch, run_beside_tests, run_suite
 from packages.search.select.program_selection import Evidence, ProgramSelection, select_program
 from packages.search.select.selection import LEAST_CONFIDENCE, Level, choose_candidate
 from packages.search.select.static_signs import measure_signs
@@ -87,7 +91,8 @@ async def _select_trial(
         runner = ProgramRunner(sandbox=at.sandbox, folder=at.root, python=python)
         programs = [function.build_program(each, str(number)) for number, each in enumerate(trials)]
         inputs = collect_project_calls(trials[0], function)
-        evidence = Evidence(inputs=[each.call for each in inputs], task=task.text)
+        told = list_told_checks(task.text, function)
+        evidence = Evidence(checks=told, inputs=[each.call for each in inputs], task=task.text)
         return await select_program(
             programs,
             evidence,
@@ -135,11 +140,14 @@ async def _find_python(at: Workspace) -> str:
 
 
 def _build_suite_level(trials: Sequence[PatchTrial], baseline: TestReport) -> VerdictLevel:
+    verdicts = [each.build_verdict(baseline) for each in trials]
+    idle = [each for each in verdicts if each.detail.startswith(NOT_RUN)]
     return VerdictLevel(
         name="suite",
-        verdicts=[each.build_verdict(baseline) for each in trials],
-        failures=[each.failures if not each.problem else 1_000_000 for each in trials],
+        verdicts=verdicts,
+        progress=[each.measure_progress(baseline) for each in trials],
         confidence=SUITE_CONFIDENCE,
+        caution=idle[0].detail if len(idle) == len(verdicts) else "",
     )
 
 

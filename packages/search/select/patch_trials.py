@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from agent.prompt.excused_changes import read_request
-from agent.verify.verdict import Verdict
+from agent.strategy.progress import list_failing_tests, list_mended_tests
+from agent.verify.verdict import Verdict, VerdictOutcome
 from packages.search.programs.keyed_answers import find_keyed_answers
 from packages.search.select.static_signs import PatchFile, build_patch_file
 from sandbox.fs.private_files import create_private_folder
 from sandbox.fs.transaction.transactions import Transactions
 from sandbox.lazy_dataclass import dataclass
+from tools.core.text import join_names
 from tools.core.workspace import Workspace
 from tools.edit.apply.edit_plan import PlannedFile, PlanRefused, build_writes
 from tools.edit.apply.planner import plan_changes
@@ -23,8 +25,16 @@ from tools.lint.checks.finding import Finding
 from tools.lint.honesty.file_changes import ChangeSet, FileChange, find_role
 from tools.lint.honesty.scan import find_signs
 from tools.testing.report import TestReport
-from tools.testing.run_comparison import describe_loss
+from tools.testing.run_comparison import count_lost_tests, describe_loss
 from tools.testing.suite_run import run_copy
+
+MOST_NAMED = 5
+"""Mended or broken tests that are named: more say nothing else of the patch."""
+
+NOT_RUN = "the suite did not run"
+
+UNTRIED = -1_000.0
+"""Progress of a patch with which no test runs: behind all that break tests."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,7 +56,7 @@ class PatchTrial:
     planned: Sequence[PlannedFile] = ()
     files: Sequence[PatchFile] = ()
     weakened: Sequence[Finding] = ()
-    report: TestReport | None = field(default=None)
+    report: TestReport | None = None
     keyed: str = ""
 
     @property
@@ -54,39 +64,73 @@ class PatchTrial:
         """Number of changed lines."""
         return sum(len(each.added) + len(each.removed) for each in self.files)
 
-    @property
-    def failures(self) -> int:
-        """Number of failing tests, as far as they were counted."""
-        return 0 if self.report is None else self.report.failed + self.report.errors
+    def measure_progress(self, baseline: TestReport) -> float:
+        """Return the failing tests that pass with the patch, less those that do not pass any more, as a share of what
+        failed; by name, so that a test that is gone is not mended. -1,000 for a patch that cannot be tried.
+        """
+        if self.report is None:
+            return UNTRIED
+        before, after = baseline.as_data(), self.report.as_data()
+        if not _has_run(self.report):
+            return UNTRIED if _has_run(baseline) else 0.0
+        failing = list_failing_tests(before)
+        mended = list_mended_tests(before, after)
+        return (len(mended) - self._count_broken(before, after)) / max(1, len(failing))
 
-    def build_verdict(self, baseline: TestReport | None) -> Verdict:
+    def build_verdict(self, baseline: TestReport) -> Verdict:
         """Return the verdict of the suite. baseline: of the project without a patch, whose failures do not count"""
-        if self.problem:
-            return Verdict(outcome="fail", evidence="executed", name="suite", detail=self.problem)
-        if self.report is None or self.report.outcome in ("no-tests", "no-runner", "unverified"):
-            return Verdict(outcome="unknown", evidence="executed", name="suite", detail="no tests ran")
-        outcome = self.report.outcome
-        detail = f"{self.report.passed} passed, {self.failures} failed"
-        lost = describe_loss(baseline.as_data(), self.report.as_data()) if baseline is not None else ""
-        if outcome == "passed" and lost:
-            return Verdict(outcome="fail", evidence="executed", name="suite", detail=f"{detail}; {lost}")
-        around = [each for each in self.weakened if find_role(each.path) == "product"]
-        if outcome == "passed" and around:  # signs in tests and their setup were taken back before the run
-            told = f"{detail}, but {around[0].path}:{around[0].line}: {around[0].message}"
-            return Verdict(outcome="fail", evidence="executed", name="suite", detail=told)
-        if outcome == "passed" and self.keyed:
-            told = f"{detail}, but {self.keyed}"
-            return Verdict(outcome="fail", evidence="executed", name="suite", detail=told)
-        if outcome == "passed":
-            return Verdict(outcome="pass", evidence="executed", name="suite", detail=detail)
-        if outcome in ("timeout", "broken"):
-            return Verdict(
-                outcome="fail", evidence="executed", name="suite", detail=f"{outcome}: {self.report.note}"
-            )
-        if baseline is not None and _list_failures(self.report) <= _list_failures(baseline):
-            same = f"{detail}, all of which fail without the patch, too"
-            return Verdict(outcome="unknown", evidence="executed", name="suite", detail=same)
-        return Verdict(outcome="fail", evidence="executed", name="suite", detail=detail)
+        if self.problem or self.report is None:
+            return _judge("fail", self.problem or "it was not run")
+        lost = describe_loss(baseline.as_data(), self.report.as_data())
+        if self.report.outcome in ("no-tests", "no-runner", "unverified") and not lost:
+            return _judge("unknown", f"{NOT_RUN}: {self.report.outcome}")
+        detail = self._describe_tests(baseline)
+        if lost:
+            return _judge("fail", f"{detail}; {lost}")
+        if not _has_run(self.report):
+            told = f"{NOT_RUN}: {self.report.outcome}: {self.report.note}"
+            return _judge("fail" if _has_run(baseline) else "unknown", told)
+        if self.report.outcome == "passed":
+            around = [each for each in self.weakened if find_role(each.path) == "product"]
+            # signs in tests and their setup were taken back before the run
+            sign = f"{around[0].path}:{around[0].line}: {around[0].message}" if around else self.keyed
+            return _judge("fail", f"{detail}, but {sign}") if sign else _judge("pass", detail)
+        if _list_failures(self.report) <= _list_failures(baseline):
+            return _judge("unknown", f"{detail}, all of which fail without the patch, too")
+        return _judge("fail", detail)
+
+    def _describe_tests(self, baseline: TestReport) -> str:
+        """Return the mended and the broken tests by name, and the counts."""
+        assert self.report is not None
+        before, after = baseline.as_data(), self.report.as_data()
+        mended = sorted(list_mended_tests(before, after))
+        broken = sorted(list_failing_tests(after) - list_failing_tests(before))
+        parts = [
+            f"{word} {join_names(names, MOST_NAMED)}"
+            for word, names in (("mends", mended), ("breaks", broken))
+            if names
+        ]
+        failed = self.report.failed + self.report.errors
+        return "; ".join([*parts, f"{self.report.passed} passed, {failed} failed"])
+
+    @staticmethod
+    def _count_broken(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
+        """Return how many tests fail that did not before, or ran before and do not any more."""
+        old, now = list_failing_tests(before), list_failing_tests(after)
+        unnamed = 0
+        if not now:
+            unnamed = int(after.get("failed") or 0) + int(after.get("errors") or 0)
+        gone = count_lost_tests(before, after)
+        return len(now - old) + unnamed + gone
+
+
+def _judge(outcome: VerdictOutcome, detail: str) -> Verdict:
+    return Verdict(outcome=outcome, evidence="executed", name="suite", detail=detail)
+
+
+def _has_run(report: TestReport) -> bool:
+    """Whether the tests could be collected and came to their end."""
+    return report.outcome in ("passed", "failed")
 
 
 async def apply_patch(text: str, at: Workspace, *, task: str = "") -> PatchTrial:

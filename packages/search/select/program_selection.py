@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 
 from agent.verify.verdict import Verdict
@@ -45,12 +46,32 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Smallest input found for which the best candidate and the next other one differ."""
+    """Smallest input found for which the best candidate and the next other one differ. function: that was called"""
 
     call: str
+    function: str
     other: int
     result: str
     other_result: str
+
+    def format_question(self) -> str:
+        """Return the one question whose answer decides: `total([]): 0 or raises ValueError?`."""
+        return f"{self._format_call()}: {self.result} or {self.other_result}?"
+
+    def format_test(self, result: str) -> str:
+        """Return the statement of a test that holds one of the two results; "" where it cannot be written as one."""
+        if result.startswith("raises "):
+            return f"with pytest.raises({result.removeprefix('raises ')}): {self._format_call()}"
+        try:
+            ast.literal_eval(result)
+        except (SyntaxError, ValueError):  # shortened, or an object
+            return ""
+        return f"assert {self._format_call()} == {result}"
+
+    def _format_call(self) -> str:
+        positional, named = ast.literal_eval(self.call)
+        given = [*map(repr, positional), *(f"{name}={value!r}" for name, value in named.items())]
+        return f"{self.function}({', '.join(given)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +168,9 @@ class CheckJudge:
             )
             for number in failures
         ]
-        return VerdictLevel(name="checks", verdicts=verdicts, failures=failures)
+        return VerdictLevel(
+            name="checks", verdicts=verdicts, progress=[-float(number) for number in failures]
+        )
 
 
 async def _find_difference(
@@ -160,7 +183,11 @@ async def _find_difference(
             call, keys = table.calls[found], (table.keys[choice.best][found], table.keys[other][found])
             call, keys = await _shrink_call(programs[choice.best], programs[other], call, keys, runner)
             return Difference(
-                call=call, other=other, result=format_key(keys[0]), other_result=format_key(keys[1])
+                call=call,
+                function=programs[0].function,
+                other=other,
+                result=format_key(keys[0]),
+                other_result=format_key(keys[1]),
             )
     return None
 

@@ -10,7 +10,7 @@ import pytest
 from agent.events import AttemptEvent, Signal
 from agent.session.session_index import SessionSummary
 from agent.session_settings import StrategySettings
-from packages.search.auto_strategy import NAME, Situation, choose_strategy, select_past
+from packages.search.auto_strategy import NAME, Situation, choose_strategy, select_alike, select_past
 from tests.support.cli import call, script
 from tests.support.strategy_stories import TEST, Story, read_events_of, tell_story
 
@@ -25,6 +25,11 @@ from tests.support.strategy_stories import TEST, Story, read_events_of, tell_sto
         ({"failing": 1, "budget": 0.5, "cost": 0.2}, "single", "$0.50 is less than 3 sessions here cost"),
         ({"failing": 1, "budget": 0.7, "cost": 0.2}, "tree", "1 test fails now"),
         ({"has_tests": True, "past": ["done", "tests-fail"] * 2}, "sample", "2 of the last 4"),
+        (
+            {"has_tests": True, "past": ["done", "tests-fail"] * 2, "kind": "repair"},
+            "sample",
+            "2 of the last 4 sessions here that asked for a repair failed",
+        ),
         ({"has_tests": True, "past": ["tests-fail", "limit"] * 2}, "single", "no test fails"),
         ({"has_tests": True, "past": ["done"] * 9 + ["tests-fail"], "places": 2}, "team", "2 independent"),
         ({}, "single", "no test fails now"),
@@ -36,23 +41,38 @@ def test_the_choice_follows_task_model_budget_and_past(seen: dict[str, Any], nam
     assert why in told
 
 
+def make(
+    id_: str, outcome: str, parent: str = "", project: str = "/shop", *, title: str = "", model: str = ""
+) -> SessionSummary:
+    return SessionSummary(
+        path=Path(id_),
+        id=id_,
+        project=project,
+        parent=parent,
+        title=title,
+        model=model,
+        created=0,
+        updated=0,
+        steps=1,
+        cost=1.0,
+        outcome=outcome,
+    )
+
+
+def test_sessions_with_a_task_of_the_same_kind_count_where_there_are_enough() -> None:
+    repairs = [make(f"r{number}", "tests-fail", title="fix the crash of total") for number in range(4)]
+    changes = [make(f"c{number}", "done", title="add a flag to the parser") for number in range(9)]
+    assert select_alike([*changes, *repairs], "fix the wrong sum in cart.py") == (repairs, "repair")
+    assert select_alike([*changes, *repairs], "add an option to cart.py") == (changes, "change")
+    assert select_alike([*changes, *repairs[:3]], "fix the wrong sum in cart.py") == (
+        [*changes, *repairs[:3]],
+        "",
+    )
+    assert select_alike([*changes, *repairs], "why is the sum wrong?")[1] == ""
+
+
 def test_attempts_tell_how_one_session_ends_and_their_turn_does_not() -> None:
     """Two of three attempts failed, and the turn that chose the third one did not."""
-
-    def make(id_: str, outcome: str, parent: str = "", project: str = "/shop") -> SessionSummary:
-        return SessionSummary(
-            path=Path(id_),
-            id=id_,
-            project=project,
-            parent=parent,
-            title="",
-            model="",
-            created=0,
-            updated=0,
-            steps=1,
-            cost=1.0,
-            outcome=outcome,
-        )
 
     found = [
         make("own", ""),

@@ -116,6 +116,29 @@ def test_patches_are_tried_in_copies_and_tests_that_one_weakens_still_count(tmp_
     assert {each.name for each in shop.iterdir()} <= {"cart.py", "test_cart.py"}
 
 
+def test_mended_and_broken_tests_count_by_name_and_a_suite_that_cannot_run_is_said_first(
+    tmp_path: Path,
+) -> None:
+    needs_confinement(tmp_path)
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    two = TESTS.replace("assert total([]) == 0", "assert total([]) == 9")
+    put(shop, cart__py=CART, test_cart__py=two)
+    half = patch("cart.py", "    return sum(items[1:])", "    return sum(items)")
+    none = patch("cart.py", "    return sum(items[1:])", "    return sum(items[2:])")
+    put(tmp_path, half__diff=half, none__diff=none)
+    done = run("select", "../none.diff", "../half.diff", "--json", cwd=shop)
+    found = json.loads(done.out)
+    assert (found["ranking"][0], found["decided_by"]) == ("../half.diff", "suite"), done.out
+    details = found["levels"][0]["details"]
+    assert details["../half.diff"].startswith("mends test_cart.py::test_total; 1 passed, 1 failed")
+    (shop / "test_cart.py").unlink()
+    told = run("select", "../none.diff", "../half.diff", "--confidence", "0", cwd=shop)
+    first, _, confidence, *_ = told.out.splitlines()
+    assert first.startswith("the suite did not run: no-"), told.out
+    assert float(confidence.removeprefix("confidence: ")) < 0.5
+
+
 KEYED = {
     "a table": "    return {(1, 2): 3, (4, 5, 6): 15}.get(tuple(items), sum(items[1:]))",
     "hashes": "    return {hash((1, 2)): 3, hash((4, 5, 6)): 15}.get(hash(tuple(items)), sum(items[1:]))",

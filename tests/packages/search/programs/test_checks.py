@@ -81,6 +81,19 @@ def test_inputs_are_new_literals_of_the_usual_shape() -> None:
     assert any(number == 7 for _, number in calls)
 
 
+def test_records_keep_their_fields_where_it_is_asked_for() -> None:
+    given = ["([[{'n': 1, 'u': 2}, {'n': 2, 'u': 3}], [(1, 'a'), (2, 'b')]], {})"]
+    drawn = generate_inputs(InputPlan(given=given, most=60, keep_rows=True))
+    calls = [ast.literal_eval(each)[0] for each in drawn]
+    assert len(calls) == 60
+    assert all(list(row) == ["n", "u"] for rows, _ in calls for row in rows)
+    assert all(len(row) == 2 for _, rows in calls for row in rows)
+    assert any(len(rows) > 2 for rows, _ in calls)
+    assert any({row["u"] for row in first} & {row[0] for row in second} for first, second in calls)
+    other = [ast.literal_eval(each)[0] for each in generate_inputs(InputPlan(given=given, most=60))]
+    assert any(list(row) != ["n", "u"] for rows, _ in other for row in rows)
+
+
 def test_annotations_give_inputs_where_no_call_is_known() -> None:
     source = "def f(items: list[str], n: int = 2):\n    return items[:n] + ['zz']\n"
     signature = find_signature(["no Python (", source], "f")

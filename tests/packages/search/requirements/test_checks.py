@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.verify.requirement import KINDS, Requirement
+from agent.verify.requirement import KINDS, Kind, Requirement
 from packages.search.requirements.static_checks import check_statically
+from packages.search.requirements.symbol_checks import check_symbols
 from packages.search.requirements.turn_changes import TurnChanges
 from tests.support.repo import Repo, agent_removes, agent_writes
 from tools.core.workspace import Workspace
@@ -79,6 +80,22 @@ SAID: list[tuple[str, str, str]] = [
     ("max-files", "5", "met"),
     ("max-files", "4", "not met"),
     ("no-dependency", "", "not met"),
+    ("file-exists", "shop/usage.md", "not met"),
+    ("file-changed", "changelog", "not met"),
+    ("name-gone", "cart.py:legacy", "met"),
+    ("name-gone", "cart.py:average", "not met"),
+]
+SYMBOLS: list[tuple[Kind, str, str]] = [
+    ("parameter", "average(parser)", "met"),
+    ("parameter", "average(parse)", "met"),
+    ("parameter", "average(tax)", "not met"),
+    ("parameter", "legacy(x)", "not checked"),
+    ("mentioned", "httpx", "met"),
+    ("mentioned", "rich", "met"),
+    ("mentioned", "http", "not met"),
+    ("mentioned", "1.0.2", "met"),
+    ("mentioned", "1.0", "not met"),
+    ("mentioned", "shop", "not met"),
 ]
 
 
@@ -97,7 +114,7 @@ def turn(tmp_path_factory: pytest.TempPathFactory) -> tuple[TurnChanges, Workspa
     changes = TurnChanges(workspace=at)
     changes.begin_turn()
     agent_writes(at, "cart.py", CHANGED)
-    agent_writes(at, "docs/usage.md", "Use it.\n")
+    agent_writes(at, "docs/usage.md", "Use it, from v1.0.2 on.\n")
     agent_writes(at, "tests/test_cart.py", "def test_total():\n    pass\n")
     agent_writes(at, "pyproject.toml", '[project]\nname = "shop"\ndependencies = ["Rich>=2", "httpx"]\n')
     agent_removes(at, "old.py")
@@ -113,6 +130,29 @@ def test_a_check_says_whether_a_requirement_is_met(
     assert result is not None
     assert (result.state, result.evidence) == (state, "static"), result
     assert result.detail or state == "met"
+
+
+@pytest.mark.parametrize(("kind", "check", "state"), SYMBOLS)
+def test_a_check_of_a_name_says_whether_it_is_met(
+    kind: Kind, check: str, state: str, turn: tuple[TurnChanges, Workspace]
+) -> None:
+    result = asyncio.run(check_symbols(Requirement(id="r1", text="", kind=kind, check=check), *turn))
+    assert result is not None
+    assert result.state == state, result
+
+
+def test_a_version_that_is_pinned_by_its_hash_is_not_checked(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "shop")
+    repo.write("ci.yml", "uses: a/b@" + "0" * 40 + "\n")
+    repo.commit_all()
+    at = repo.workspace()
+    changes = TurnChanges(workspace=at)
+    changes.begin_turn()
+    agent_writes(at, "ci.yml", "uses: a/b@" + "1" * 40 + "\n")
+    each = Requirement(id="r1", text="", kind="mentioned", check="4.0.1")
+    result = asyncio.run(check_symbols(each, changes, at))
+    assert result is not None
+    assert result.state == "not checked"
 
 
 def test_one_more_test_changes_no_test(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from agent.verify.requirement import walk_tree
 from packages.search.requirements.extraction import extract_requirements
+from packages.search.requirements.instructions.examples import MOST_CALLS, find_assertions
 
 SAID: list[tuple[str, list[tuple[str, str]]]] = [
     (
@@ -134,3 +135,15 @@ def test_a_hostile_text_is_read_in_bounded_time_and_number() -> None:
     ]
     for text in texts:
         assert len(extract_requirements(text)) <= 60
+
+
+@pytest.mark.parametrize("text", ["\t" * 30_000, "x\n" + " " * 29_000], ids=["tabs", "blanks"])
+def test_blanks_without_end_take_no_time(text: str) -> None:
+    """A pattern whose time grows with the square of their number takes seconds for each: the test's time runs out."""
+    for _ in range(40):
+        assert extract_requirements(text) == []
+
+
+def test_only_the_first_asserted_calls_are_looked_at() -> None:
+    text = "".join(f"assert f({number}) == {number}\n" for number in range(2 * MOST_CALLS))
+    assert len(list(find_assertions(text))) == MOST_CALLS

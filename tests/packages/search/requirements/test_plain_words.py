@@ -47,6 +47,8 @@ def replace(path: str, old: str, new: str) -> dict[str, Any]:
 
 
 RIGHT = replace("cart.py", "sum(items) + 1", "sum(items)")
+SWAPPED = replace("cart.py", "sum(items) + 1", "1 + sum(items)")
+POSITIVE = replace("cart.py", "sum(items) + 1", "sum(each for each in items if each >= 0) + 1")
 COMMENT = replace("cart.py", "def total(items):\n", "# The sum.\ndef total(items):\n")
 ZERO = replace("cart.py", "return sum(items) + 1", "return 0")
 AVERAGE = [replace("cart.py", "def average(", "def mean("),
@@ -60,6 +62,36 @@ WARNS = replace("cart.py", "def total(items):\n", f"def total(items):\n    {WARN
 TESTED = replace(
     "test_cart.py", "def test_type():", "def test_one():\n    assert total([1]) > 0\n\n\ndef test_type():"
 )
+LAYOUT = replace("cart.py", "return sum(items) + 1", "return (\n        sum(items)\n        + 1\n    )")
+REPORT = f"""Fix the sum of an empty cart
+
+I followed the examples of the documentation, with version 2.1 and its type hints, and total([]) gave 1.
+{"The same happens with other versions of Python, as far as I can tell. " * 4}
+"""
+START = replace(
+    "cart.py",
+    "def total(items):\n    return sum(items) + 1",
+    "def total(items, start=0):\n    return sum(items) + start",
+)
+MEAN = "def average(items):\n    return sum(items) / len(items)\n\n\n"
+MOVED = [call("write", path="stats.py", content=MEAN.rstrip() + "\n"), replace("cart.py", MEAN, ""),
+         replace("report.py", "from cart import", "from stats import")]  # fmt: skip
+SKETCH = """Make the function in cart.py what this says:
+
+def total(items):
+    '''Return the sum.
+
+    >>> total([5])
+    5
+    '''
+"""
+ASSERTED = "Correct the function total in cart.py. It should pass these:\n\nassert total([5]) == 5\n"
+VERSIONED = call("write", path="version.py", content='VERSION = "1.2.0"\n')
+USAGE = call("write", path="docs/usage.md", content="Call total.\n")
+REMOVED = [replace("cart.py", MEAN, ""), replace("report.py", USER, "print(1.5)\n")]
+HALVED = replace("cart.py", "/ len(items)", "/ max(1, len(items))")
+ZERO_IS_RIGHT = 'python3 -c "import cart; assert cart.total([]) == 0"'
+DEPENDENCY = call("write", path="requirements.txt", content="httpx\n")
 OTHER = replace("report.py", "print(", "print('mean', ")
 
 STORIES: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = {
@@ -74,8 +106,29 @@ STORIES: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = {
     "tests": ("add tests for total", [TESTED], [COMMENT]),
     "a limit of files": ("make the sum right; no file but cart.py may change", [RIGHT], [RIGHT, OTHER]),
     "a limit of lines": ("make the sum right and keep it under 4 lines", [RIGHT], [RIGHT, TEXT, OTHER]),
+    "an exception of it": ("change `total` in cart.py. It must raise ValueError for [-1].", [RAISES], [RIGHT]),
+    "a parameter": ("add a start parameter to the total function", [START], [RIGHT]),
+    "a name in another file": ("move `average` from cart.py to a new file named stats.py", MOVED, MOVED[:1]),
+    "a sketch": (SKETCH, [RIGHT], [ZERO]),
+    "assertions": (ASSERTED, [RIGHT], [ZERO]),
+    "a version": ("bump version to 1.2.0", [VERSIONED], [RIGHT]),
+    "a new file": ("create docs/usage.md", [USAGE], [RIGHT]),
+    "a name to remove": ("remove the function `average` from cart.py", REMOVED, [RIGHT]),
+    "a name left alone": ("make the sum right; do not change `average`", [RIGHT], [RIGHT, HALVED]),
+    "a signature": ("make the sum right and keep the signature of `total`", [RIGHT], [START]),
+    "a command": (f"change total in cart.py. `{ZERO_IS_RIGHT}` must succeed", [RIGHT], [SWAPPED]),
+    "a number of files": ("make the sum right and touch no more than one file", [RIGHT], [RIGHT, OTHER]),
+    "dependencies": ("make the sum right, no new dependencies", [RIGHT], [RIGHT, DEPENDENCY]),
+    "the same answers": ("refactor total for readability", [SWAPPED], [RIGHT]),
+    "a behavior": ("make total shorter without changing its behavior", [SWAPPED], [RIGHT]),
+    "a limit of inputs": ("change total to leave them out only for negative numbers", [POSITIVE], [RIGHT]),
     "a repair": ("total adds one too much, fix it", [RIGHT], [COMMENT]),
+    "a report": (REPORT, [RIGHT], [COMMENT, LAYOUT]),
+    "a change": ("change the function total to take no extra one", [RIGHT], [LAYOUT]),
 }  # fmt: skip
+
+
+UNSAID = ("a repair", "a report", "a change")
 
 
 def play(repo: Repo, prompt: str, edits: list[dict[str, Any]]) -> Result:
@@ -105,8 +158,18 @@ def test_a_right_change_is_done_and_committed(shop: Repo, name: str) -> None:
     assert done.code == Exit.DONE, done.err
     said = done.events[0].get("requirements", [])
     assert all(each["state"] == "met" for each in said)
-    assert bool(said) != (name == "a repair"), "that a repair changes code is said only where it does not"
+    assert bool(said) != (name in UNSAID), "that a repair changes code is said only where it does not"
     assert shop.git("rev-list", "--count", "HEAD").strip() == "2"
+
+
+@pytest.mark.slow
+def test_what_was_not_asked_for_is_told_and_stops_nothing(shop: Repo) -> None:
+    edits = [RIGHT, replace("report.py", "average([1, 2])", "average([1, 2, 3])")]
+    turns: list[dict[str, Any]] = [{"calls": edits}, {"text": "Done."}]
+    model = script(shop.root.parent, turns)
+    done = run("run", "fix the sum in `total`", "--model", model, cwd=shop.root, timeout=180)
+    assert done.code == Exit.DONE, done.err
+    assert "look at: changed, and not asked for: report.py" in done.err
 
 
 @pytest.mark.slow
@@ -138,6 +201,13 @@ def test_it_can_be_switched_off_and_costs_nothing_where_nothing_is_said(shop: Re
         ("rename the function average to mean everywhere", [("renamed", "average -> mean")]),
         ("rename it to something better", []),
         ("add a test helper", []),
+        ("add a parser test", [("tested", "")]),
+        ("add support for a unit test", []),
+        ("additional parse_url test cases", [("tested", "parse_url")]),
+        ("increase test coverage for getWeek", [("tested", "getWeek")]),
+        ("tests: test that flags work", [("tested", "")]),
+        ("mend streaming, with tests for many variants", [("tested", "")]),
+        ("add docs for the total function", [("documented", "total")]),
         ("add testing for Python 3.14", []),
         ("write unit tests for the parser module", [("tested", "")]),
         ("add a test for the crash", [("tested", "crash")]),
@@ -145,10 +215,82 @@ def test_it_can_be_switched_off_and_costs_nothing_where_nothing_is_said(shop: Re
         ("ignore/types: add Makefile.*", []),
         ("nothing but cart.py and a.py should be changed", [("only-files", "cart.py, a.py")]),
         ("keep it under 10 lines", [("max-lines", "9")]),
+        ("do not change the behaviour", [("behavior", "")]),
+        ("refactor `total` to be shorter", [("behavior", "")]),
+        ("Split it up. No functional changes.", [("behavior", "")]),
+        ("preserve the existing behavior", [("behavior", "")]),
+        ("raise ValueError only for negative numbers", [("behavior", "only negative")]),
+        ("fix the empty list; do not change the behavior otherwise", []),
+        ("refactor total to raise ValueError", []),
+        ("keep the behavior for empty lists", []),
+        ("document the behavior of total", []),
+        ("only negative numbers are shown in the table", []),
+        (
+            "Rename the file named 'a.py' in the 'lib' folder to 'b.py'",
+            [("file-gone", "lib/a.py"), ("file-exists", "lib/b.py")],
+        ),
+        ("add 'b.py' in the same directory", [("file-exists", "b.py")]),
+        ("change the NotReady exception to Unready", [("renamed", "NotReady -> Unready")]),
+        ("change the function get_total to static", []),
+        ("replace all uses of 'old_total' with 'new_total'", [("renamed", "old_total -> new_total")]),
+        (
+            "take the parse_row function out of the class and put it in a file called rows.py",
+            [("name-exists", "rows.py:parse_row")],
+        ),
+        ("remove the function `f` from a.py", [("name-gone", "a.py:f")]),
+        (
+            "split 'f' into two functions: one function named 'g_one' and another function named 'g_two'",
+            [("name-exists", "g_one"), ("name-exists", "g_two")],
+        ),
+        ("change `f`. It must raise ValueError for -1", [("result", "f(-1) raises ValueError")]),
+        ("compare `f` with `g`. It must raise ValueError for -1", []),
+        ("Bump black from 21.10b0 to 21.11b1", [("mentioned", "21.11b1")]),
+        ("add cml to the default types list", [("mentioned", "cml")]),
+        (
+            "Updated changelog and contributors",
+            [("file-changed", "changelog"), ("file-changed", "contributors")],
+        ),
+        ("update the rules to ignore `yarn.lock` file", []),
+        ("add an optional parameter to parse_row", []),
+        ("make pytest 8.0 work", []),
+        ("add tests and requirements.txt to sdist", []),
     ],
 )
 def test_plain_words(text: str, found: list[tuple[str, str]]) -> None:
     assert [(each.kind, each.check) for each in extract_requirements(text) if each.kind != "group"] == found
+
+
+SKETCHED = '''def f(x):
+    """Double.
+
+    f(2) ==> 4
+    f([1,
+      2]) == [2, 4]
+    f(")") => 'a)'  # a remark
+    f(g(1)) == 2
+    """
+'''
+WRITTEN = '''def f(x):
+    """Double.
+
+    >>> f(2)
+    4
+    """
+    return x + x
+'''
+
+
+@pytest.mark.parametrize(
+    ("prompt", "found"),
+    [
+        (SKETCHED, ["f(2) == 4", "f([1, 2]) == [2, 4]", "f(')') == 'a)'"]),
+        (WRITTEN, []),
+        ("f(2) is wrong:\n>>> f(2)\n5\n", []),
+        ("It has to pass:\nassert f (2)==4\nassert f(x) == 1", ["f(2) == 4"]),
+    ],
+)
+def test_examples_in_code(prompt: str, found: list[str]) -> None:
+    assert [each.check for each in extract_requirements(prompt) if each.kind == "result"] == found
 
 
 @pytest.mark.parametrize(

@@ -243,7 +243,7 @@ def test_a_judge_counts_only_if_it_does_not_follow_the_order(
     assert end.outcome == "done"
     (choice,) = select(runtime, ChoiceEvent)
     assert (choice.attempt, choice.order) == (1, [1, 2, 3])
-    assert choice.reason == reason
+    assert choice.reason == f"{reason}; to be told: total(''): 1 or 2?"
     assert len(asked) == 5, "two attempts, two questions to the judge, and one for the commit's message"
     questions = asked[:4]
     assert all("mend the sum" in each and "believe me" not in each for each in questions)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
 
 import pytest
 
@@ -16,17 +18,22 @@ from packages.search.select.agreement import (
     keep_discriminating,
 )
 from packages.search.select.levels import BehaviourLevel, SizeLevel, VerdictLevel, calibrate
-from packages.search.select.selection import Choice, Level, choose_candidate
+from packages.search.select.patch_trials import PatchTrial
+from packages.search.select.selection import UNTESTED_CONFIDENCE, Choice, Level, choose_candidate
 from packages.search.select.tournament import OpinionLevel
+from tools.core.workspace import Workspace
+from tools.testing.report import Outcome, TestFailure, TestReport
 
 
 def choose(number: int, *levels: Level, least: float = 0.0) -> Choice:
     return asyncio.run(choose_candidate(number, levels, least_confidence=least))
 
 
-def suite(*outcomes: VerdictOutcome, failures: Sequence[int] = (), sure: float | None = 0.75) -> VerdictLevel:
+def suite(
+    *outcomes: VerdictOutcome, progress: Sequence[float] = (), sure: float | None = 0.75
+) -> VerdictLevel:
     verdicts = [Verdict(outcome=each, evidence="executed", name="suite") for each in outcomes]
-    return VerdictLevel(name="suite", verdicts=verdicts, failures=failures, confidence=sure)
+    return VerdictLevel(name="suite", verdicts=verdicts, progress=progress, confidence=sure)
 
 
 def behave(*rows: str, tests: Sequence[GeneratedTest] = ()) -> BehaviourLevel:
@@ -65,10 +72,82 @@ def test_tests_that_all_or_none_pass_are_left_out() -> None:
     assert keep_discriminating([*useless, useful], range(3)) == [useful]
 
 
-def test_nothing_is_chosen_if_all_fail_and_the_one_with_the_fewest_failures_is_first() -> None:
-    choice = choose(2, suite("fail", "fail", failures=[3, 1]), SizeLevel(sizes=[1, 2]))
+def test_nothing_is_chosen_if_all_fail_and_the_one_with_the_most_progress_is_first() -> None:
+    choice = choose(2, suite("fail", "fail", progress=[-3, -1]), SizeLevel(sizes=[1, 2]))
     assert (choice.winner, choice.best, choice.is_refused) == (None, 1, True)
     assert "no candidate passes" in choice.abstained
+
+
+def test_progress_orders_what_is_unknown_and_leads_past_no_verdict() -> None:
+    halfway = suite("unknown", "unknown", progress=[0, 0.5])
+    assert choose(2, halfway, SizeLevel(sizes=[1, 2])).winner == 1
+    choice = choose(3, suite("fail", "unknown", "pass", progress=[9, 5, -9]), SizeLevel(sizes=[1, 1, 1]))
+    assert list(choice.ranking) == [2, 1, 0]
+
+
+def test_a_suite_that_did_not_run_makes_a_choice_less_sure() -> None:
+    idle = replace(suite("unknown", "unknown", "unknown"), caution="the suite did not run: no-runner")
+    levels = (behave("a", "a", "b"), SizeLevel(sizes=[1, 2, 3]))
+    assert choose(3, *levels).confidence > UNTESTED_CONFIDENCE
+    choice = choose(3, idle, *levels)
+    assert (choice.best, choice.confidence) == (0, UNTESTED_CONFIDENCE)
+    assert choice.caution == "the suite did not run: no-runner"
+
+
+def report(outcome: Outcome, *, passed: str = "", failed: str = "", skipped: str = "") -> TestReport:
+    """Report of a run of tests that are named by letters."""
+    return TestReport(
+        outcome=outcome,
+        runner="pytest",
+        command="pytest",
+        passed=len(passed),
+        failed=len(failed),
+        skipped=len(skipped),
+        passed_tests=tuple(f"t::{each}" for each in passed),
+        skipped_tests=tuple(f"t::{each}" for each in skipped),
+        failures=tuple(TestFailure(id=f"t::{each}") for each in failed),
+        collected=len(passed + failed + skipped),
+    )
+
+
+BEFORE = report("failed", passed="ab", failed="cd")
+
+
+@pytest.mark.parametrize(
+    ("after", "outcome", "detail", "progress"),
+    [
+        (report("passed", passed="abcd"), "pass", "mends t::c, t::d; 4 passed, 0 failed", 1.0),
+        (
+            report("failed", passed="abc", failed="d"),
+            "unknown",
+            "mends t::c; 3 passed, 1 failed, all of",
+            0.5,
+        ),
+        (report("failed", passed="acd", failed="b"), "fail", "mends t::c, t::d; breaks t::b; 3 passed", 0.5),
+        (
+            report("passed", passed="ab", skipped="cd"),
+            "fail",
+            "2 passed, 0 failed; 2 tests that were run",
+            -1.0,
+        ),
+        (report("failed", passed="ab", failed="c", skipped="d"), "fail", "2 passed, 1 failed; 1 test", -0.5),
+        (report("broken"), "fail", "the suite did not run: broken", -1000.0),
+        (report("no-runner"), "unknown", "the suite did not run: no-runner", -1000.0),
+    ],
+)
+def test_a_patch_is_judged_by_the_names_of_tests(
+    after: TestReport, outcome: str, detail: str, progress: float
+) -> None:
+    trial = PatchTrial(text="", at=cast(Workspace, None), report=after)
+    verdict = trial.build_verdict(BEFORE)
+    assert (verdict.outcome, verdict.detail[: len(detail)]) == (outcome, detail)
+    assert trial.measure_progress(BEFORE) == progress
+
+
+def test_a_suite_that_runs_neither_without_the_patch_refuses_none() -> None:
+    trial = PatchTrial(text="", at=cast(Workspace, None), report=report("broken"))
+    assert trial.build_verdict(report("broken")).outcome == "unknown"
+    assert trial.measure_progress(report("broken")) == 0.0
 
 
 def test_nothing_is_chosen_below_the_wanted_confidence() -> None:

@@ -1,0 +1,1 @@
+"""What a change does to code, beside what was asked: read from its text, without running it."""

@@ -1,0 +1,1 @@
+"""Instructions of several sentences, and examples in code: what they say that code can check."""
