@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sandbox.policy.effects import Effect
 from tools.core.action import Observation, ToolFailure
@@ -17,7 +17,9 @@ from tools.core.call_aliases import CALL, FIND
 from tools.core.registry import Tool
 from tools.core.untrusted_output import enclose_in_tag
 from tools.core.workspace import Workspace
-from tools.discovery.tool_index import ToolIndex
+
+if TYPE_CHECKING:
+    from tools.discovery.tool_index import ToolIndex
 
 FOUND = 5
 """Tools that one search returns."""
@@ -42,6 +44,8 @@ class DeferredTools:
 
     @cached_property
     def _index(self) -> ToolIndex:
+        from tools.discovery.tool_index import ToolIndex  # its tables are read at the first search
+
         return ToolIndex(self.tools.values())
 
     def find_tools(self, query: str) -> list[Tool]:
@@ -64,7 +68,7 @@ class DeferredTools:
         return Tool(
             name=FIND,
             description=f"Look up tools of servers, with their arguments. There are {_summarise(self.tools)}. "
-            f"Say in a few words what shall be done; then call a tool by {CALL}.",
+            f"Say in a few words what shall be done, as a tool's name says it; then call a tool by {CALL}.",
             parameters={
                 "type": "object",
                 "properties": {"query": {"type": "string", "description": "such as: create an issue"}},

@@ -44,10 +44,8 @@ def find_commands(root: Path, files: Sequence[str]) -> list[ProjectCommand]:
     """Return the commands found, the most useful kinds first; each command is listed once."""
     known = set(files)
     found: dict[str, ProjectCommand] = {}
-    for name, read in _SOURCES:
-        if name in known:
-            for entry in read(read_beginning(root / name), known):
-                found.setdefault(entry.command, entry)
+    for entry in find_all_commands(root, files):
+        found.setdefault(entry.command, entry)
     for name in sorted(known):
         if _WORKFLOW.match(name):
             for entry in _read_workflow(read_beginning(root / name), name):
@@ -56,6 +54,17 @@ def find_commands(root: Path, files: Sequence[str]) -> list[ProjectCommand]:
         found.update((entry.command, entry) for entry in _detect_tests(root))
     ordered = sorted(found.values(), key=lambda entry: KINDS.index(entry.kind))
     return [entry for entry in ordered if entry.kind != "other"][:MOST]
+
+
+def find_all_commands(root: Path, files: Sequence[str]) -> list[ProjectCommand]:
+    """Return the commands that the manifests at the root define, whatever they are for."""
+    known = set(files)
+    return [
+        entry
+        for name, read in _SOURCES
+        if name in known
+        for entry in read(read_beginning(root / name), known)
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,6 +267,19 @@ _WRAPPERS = {
 """Words before the one that shows a command line's purpose."""
 
 
+_GLUE = frozenset(
+    ("echo", "rm", "cp", "mv", "mkdir", "cd", "export", "set", "git", "curl", "wget", "if", "for", "sudo")
+)
+"""Programs and words with which a workflow prepares its machine: what follows them is no command of the project."""
+
+
+def _is_whole_command(line: str) -> bool:
+    """Whether a line of a workflow is a command that works by itself: no part of a longer one, nothing filled in."""
+    words = line.split()
+    is_part = line.startswith("-") or line.endswith(("\\", "|", "&&")) or all("=" in each for each in words)
+    return not is_part and not set("$`") & set(line) and words[0] not in _GLUE and len(line) <= 100
+
+
 def _read_workflow(text: str, name: str) -> Iterator[ProjectCommand]:
     """Yield command lines of a CI file, with the kind shown by their first words."""
     import yaml
@@ -272,7 +294,7 @@ def _read_workflow(text: str, name: str) -> Iterator[ProjectCommand]:
             (found for word in words[:4] if (found := _classify_name(word.rpartition("/")[2])) != "other"),
             "other",
         )
-        if "${{" not in line and "`" not in line and len(line) <= 100:
+        if _is_whole_command(line):
             yield ProjectCommand(kind=kind, command=line, source=name)
 
 

@@ -59,7 +59,7 @@ class ForeignSession:
     """A session as its agent stored it.
 
     key: its id there; folder: where it worked, "" if that is not told; started: as its agent writes the time
-    left: what of it is not taken over, with the number of each
+    left: what of it is not taken over, with the number of each; exit_code: not 0 where the log says that it failed
     """
 
     key: str
@@ -67,6 +67,7 @@ class ForeignSession:
     started: str = ""
     steps: list[Step] = field(default_factory=list)
     left: Counter[str] = field(default_factory=Counter)
+    exit_code: int = 0
 
 
 def read_json_lines(path: Path, left: Counter[str]) -> Iterator[dict[str, Any]]:

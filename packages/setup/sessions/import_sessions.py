@@ -36,6 +36,7 @@ AGENTS = {
     "codex": "Codex",
     "gemini": "Gemini CLI",
     "opencode": "opencode",
+    "atif": "ATIF",
 }
 
 MOST_SHOWN = 50_000
@@ -144,7 +145,7 @@ def _write_steps(session: Session, agent: str, foreign: ForeignSession) -> tuple
             for ours, theirs in zip(asked, step.actions, strict=True):
                 _write_result(session, ours, results.get(theirs.call), foreign)
             actions += len(asked)
-    _end_turn(session, agent)
+    _end_turn(session, agent, foreign.exit_code)
     return prompts, actions
 
 
@@ -170,8 +171,8 @@ def _write_result(
     )
 
 
-def _end_turn(session: Session, agent: str) -> None:
-    session.append(End(outcome="imported", summary=f"a turn of {AGENTS[agent]}"))
+def _end_turn(session: Session, agent: str, exit_code: int = 0) -> None:
+    session.append(End(outcome="imported", exit_code=exit_code, summary=f"a turn of {AGENTS[agent]}"))
 
 
 def _spell_tool(name: str) -> str:

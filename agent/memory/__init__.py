@@ -1,0 +1,1 @@
+"""What earlier sessions found out about a repository: stored, retrieved, shown, deleted."""

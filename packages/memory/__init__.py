@@ -1,0 +1,1 @@
+"""Learning from sessions: cases and lessons of a repository, and what a person does with them."""

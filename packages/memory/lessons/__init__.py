@@ -1,0 +1,1 @@
+"""Lessons drawn from turns by code."""

@@ -1,0 +1,1 @@
+"""What other agents keep of a repository, taken over as claims on request."""

@@ -1,0 +1,1 @@
+"""Skills that are learned: procedures of verified sessions, replayed before they are kept."""

@@ -1,0 +1,1 @@
+"""Work that is done ahead of the next session."""

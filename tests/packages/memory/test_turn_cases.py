@@ -1,0 +1,111 @@
+"""Cases of turns, and what a person does with them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.memory.command_purposes import find_cause, find_purpose
+from tests.support.cli import call, run, script
+from tests.support.repo import Repo
+
+TURNS = [
+    {"calls": [call("shell", command="pytst -q"), call("read", path="shop.py")]},
+    {
+        "calls": [
+            call("shell", command="python3 -c 'import shop'"),
+            call("edit", path="shop.py", old="1", new="2"),
+        ]
+    },
+    {"text": "It is two now."},
+]
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    found = Repo(tmp_path / "shop")
+    found.write("shop.py", "x = 1\n")
+    found.commit_all()
+    return found
+
+
+def work(repo: Repo, prompt: str = "set x to two") -> None:
+    result = run("run", prompt, "--model", script(repo.root.parent, TURNS), "--no-commit", cwd=repo.root)
+    assert "It is two now" in result.out, result.err
+
+
+@pytest.mark.slow
+def test_a_turn_is_remembered(repo: Repo) -> None:
+    work(repo)
+    [case] = json.loads(run("memory", "list", "--json", cwd=repo.root).out)["cases"]
+    assert case["task"] == "set x to two"
+    assert case["places"][0] == "shop.py"
+    assert [each["line"] for each in case["commands"]] == ["python3 -c 'import shop'"]
+    [failure] = case["failures"]
+    assert failure["line"] == "pytst -q"
+    assert "not found" in failure["cause"]
+    assert case["steps"] == 3
+    shown = run("memory", "show", f"c{case['id']}", cwd=repo.root).out
+    assert "failed: pytst -q" in shown
+    assert case["session"] in run("memory", "why", f"c{case['id']}", cwd=repo.root).out
+
+
+@pytest.mark.slow
+def test_off_stores_nothing_and_an_export_can_be_imported(repo: Repo, tmp_path: Path) -> None:
+    assert run("memory", "off", cwd=repo.root).code == 0
+    work(repo)
+    assert "nothing is remembered" in run("memory", "list", cwd=repo.root).out
+    assert not list(Path.home().rglob("c-*.sqlite"))
+    assert run("memory", "on", cwd=repo.root).code == 0
+    repo.git("checkout", "-q", ".")
+    work(repo)
+    assert run("memory", "export", tmp_path / "memory.jsonl", cwd=repo.root).code == 0
+    assert run("memory", "forget", "--all", cwd=repo.root).code == 0
+    assert "nothing is remembered" in run("memory", "list", cwd=repo.root).out
+    assert "cases: 1" in run("memory", "import", tmp_path / "memory.jsonl", cwd=repo.root).out
+    assert "set x to two" in run("memory", "list", cwd=repo.root).out
+    assert "forgot 1 record" in run("memory", "forget", "c1", cwd=repo.root).out
+    assert run("memory", "forget", "c1", cwd=repo.root).code == 2
+
+
+@pytest.mark.slow
+def test_a_question_without_actions_is_not_remembered(repo: Repo) -> None:
+    run("run", "what is this?", "--model", script(repo.root.parent, [{"text": "A shop."}]), cwd=repo.root)
+    assert "nothing is remembered" in run("memory", "list", cwd=repo.root).out
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{"patchwright_memory": 2}', "[]", "{}", "no json", '{"patchwright_memory": 1}\n{"lesson": {"id": []}}'],
+)
+def test_another_file_is_not_imported(line: str, repo: Repo, tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text(line)
+    result = run("memory", "import", tmp_path / "x.jsonl", cwd=repo.root)
+    assert result.code == 2
+    assert "is not of an export" in result.err
+
+
+@pytest.mark.parametrize(
+    ("line", "purpose"),
+    [
+        ("uv run pytest -q tests/a.py", "test"),
+        ("npm run test:unit", "test"),
+        ("python3 -m unittest", "test"),
+        ("make lint", "lint"),
+        ("pip install -e .", "install"),
+        ("cargo build --release", "build"),
+        ("ls -la", ""),
+        ("git status", ""),
+        ("cat 'unfinished", ""),
+    ],
+)
+def test_the_purpose_of_a_command(line: str, purpose: str) -> None:
+    assert find_purpose(line) == purpose
+
+
+def test_a_failing_test_is_not_a_wrong_command() -> None:
+    assert find_cause("exit 127\nsh: 1: pytst: not found").is_wrong
+    assert find_cause("/usr/bin/python3: No module named pytest").is_wrong
+    assert not find_cause("FAILED tests/test_a.py::test_a - assert 1 == 2\n1 failed in 0.1s").is_wrong
