@@ -18,6 +18,11 @@ class TurnEnd:
     detail: str = ""
     is_checked: bool = False
 
+    @property
+    def gave_up(self) -> bool:
+        """Whether there is no answer."""
+        return self.reason in ("refusal", "empty")
+
 
 @dataclass(frozen=True, slots=True)
 class GoOn:

@@ -51,6 +51,10 @@ def build_monitors(
         from agent.verify.weakened_tests import CommitGuard
 
         yield ReplyRecovery()
+        if settings.discipline.signals == "tell":
+            from agent.monitor.signals.signal_monitor import SignalMonitor
+
+            yield SignalMonitor()
         if rules is not None:
             yield rules
         yield CommitGuard(get_tests())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from agent.events import Event, Prompt, Signal
 from agent.model.protocol import ContextOverflow, CutOff, GarbledReply, LoopingReply, Reply, change_call_form
 from agent.monitor.answers import GO_ON, GoOn, Retry, StopTurn, TellModel, TurnEnd
@@ -11,6 +13,9 @@ from sandbox.errors import UserError
 
 PATIENCE = 3
 """Empty or cut-off replies in a row before the turn ends: a third is no accident."""
+
+_PAUSES = (0.5, 2.0)
+"""Seconds after which a reply that broke off is gone on with."""
 
 SAME = 3
 """Equal replies in a row before the model is notified; repeated after as many again."""
@@ -51,7 +56,7 @@ class ReplyRecovery(Monitor):
             return await self._shorten_request(turn, error)
         if isinstance(error, LoopingReply):
             return self._handle_loop(turn, error)
-        return self._handle_cut_off(error) if isinstance(error, CutOff) else GO_ON
+        return await self._handle_cut_off(error) if isinstance(error, CutOff) else GO_ON
 
     def after_reply(self, reply: Reply) -> GoOn | TellModel | StopTurn:
         repeated = self._track_reply(reply)
@@ -91,13 +96,16 @@ class ReplyRecovery(Monitor):
         turn.session.append(Signal(name="model", detail=f"{error.message}; compressed the past"))
         return Retry()
 
-    def _handle_cut_off(self, error: CutOff) -> GoOn | TellModel:
+    async def _handle_cut_off(self, error: CutOff) -> GoOn | TellModel:
         """Handle a broken connection in the middle of a reply; the turn ends after PATIENCE in a row."""
         self._cut += 1
         if self._cut >= PATIENCE:
             self._cut = 0  # the turn ends; the next one counts from zero
             return GO_ON
         self._answer.add_part(error.text)
+        await asyncio.sleep(
+            _PAUSES[self._cut - 1]
+        )  # a server that is being restarted breaks off again at once
         text = (
             "Your last reply was cut off by the connection; what came of it stands above. Go on from there."
         )

@@ -1,0 +1,1 @@
+"""Notes of people on steps, and the behaviors that they are about."""

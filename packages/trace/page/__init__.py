@@ -1,0 +1,1 @@
+"""The trace as one web page, or served while the session runs."""
