@@ -32,11 +32,16 @@ def check(
     store: Store = None,
     sandbox: Sandbox = None,
     again: Annotated[bool, typer.Option("--again", help="Also tasks that were admitted before.")] = False,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option("--accept", metavar="CHEAT", help="Do not try this cheat, by its name; repeatable."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
 ) -> None:
     """Show that each task's checker tells right from wrong, three times the same.
 
-    Doing nothing and each failure case must score 0, the reference 1; other tasks are refused, with the reason.
+    Doing nothing, each failure case and each of the standard cheats must score 0, the reference 1; other tasks are
+    refused, with the reason.
     """
     raise typer.Exit(
         check_suite(
@@ -48,6 +53,7 @@ def check(
             store,
             collect_flags(sandbox=sandbox),
             again=again,
+            accepted=accept or (),
             as_json=as_json,
         )
     )
@@ -63,19 +69,24 @@ def check_suite(
     flags: dict[str, object],
     *,
     again: bool,
+    accepted: Sequence[str],
     as_json: bool,
 ) -> int:
-    """Check the tasks of a suite. Returns the exit code. Raises UserError."""
+    """Check the tasks of a suite. Returns the exit code. accepted: cheats that are not tried. Raises UserError."""
     from dataclasses import asdict
 
     from agent.exit_codes import Exit
     from packages.evaluation.commands.evaluation_options import count_jobs
     from packages.evaluation.commands.evaluation_setup import load_setup
+    from packages.evaluation.runs.cheats import CHEATS
+    from sandbox.errors import Fault, UserError
     from sandbox.process.bounded_end import run_loop
     from sandbox.sanitize import sanitize_text
 
+    if unknown := [each for each in accepted if each not in CHEATS]:
+        raise UserError(Fault.USAGE, f"no cheat {unknown[0]!r}", f"There are {', '.join(CHEATS)}.")
     setup = load_setup(suite, folder, filters, limit, store, flags)
-    found = run_loop(_check_all(setup, count_jobs(jobs), again=again))
+    found = run_loop(_check_all(setup, count_jobs(jobs), frozenset(accepted), again=again))
     for each in found:
         if as_json:
             print_json(asdict(each))
@@ -86,10 +97,14 @@ def check_suite(
         cached = sum(each.cached for each in found)
         known = f" ({cached} known from before)" if cached else ""
         print(f"{len(found) - refused} of {len(found)} tasks admitted{known}")
+    if any(each.cheat for each in found):
+        return int(Exit.CHEATED)
     return int(Exit.NOT_ACHIEVED if refused else Exit.DONE)
 
 
-async def _check_all(setup: EvaluationSetup, jobs: int, *, again: bool) -> list[Admission]:
+async def _check_all(
+    setup: EvaluationSetup, jobs: int, accepted: frozenset[str], *, again: bool
+) -> list[Admission]:
     import asyncio
     import os
     import shutil
@@ -101,12 +116,12 @@ async def _check_all(setup: EvaluationSetup, jobs: int, *, again: bool) -> list[
     gate = asyncio.Semaphore(jobs)
 
     async def check_one(task: Task) -> Admission:
-        if not again and cache.is_admitted(task.digest):
+        if not again and cache.is_admitted(task.digest, accepted):
             return Admission(task=task.name, digest=task.digest, admitted=True, cached=True)
         async with gate:
-            found = await check_task(task, scratch, setup.home, setup.settings.access)
+            found = await check_task(task, scratch, setup.home, setup.settings.access, accepted)
         if found.admitted:
-            cache.save_admission(task.digest)
+            cache.save_admission(task.digest, accepted)
         return found
 
     try:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from agent.app_dirs import Home
 from packages.evaluation.runs.base_repository import ENVIRONMENT, make_git_folder, prepare_base
+from packages.evaluation.runs.runner_configuration import read_configuration, restore_configuration
+from packages.evaluation.suites.patched_files import list_patched_paths
 from packages.evaluation.tasks.confinement import require_confinement
 from packages.evaluation.tasks.folder_files import clear_place, write_files
 from packages.evaluation.tasks.task_folder import Task
@@ -72,6 +74,7 @@ class TrialPlace:
         self.home = home.make_private(folder / "home")
         self._access = access
         self._base = "HEAD"
+        self._configuration: dict[str, bytes | None] = {}
         self._sandbox: Sandbox | None = None
         self._git: Git | None = None
 
@@ -85,6 +88,7 @@ class TrialPlace:
         try:
             await asyncio.to_thread(place._copy_base, base)
             await place._set_up()
+            place._configuration = await asyncio.to_thread(read_configuration, place.work)
         except BaseException:  # on any exception its files are removed, then the exception is raised again
             await asyncio.to_thread(place.close)
             raise
@@ -139,6 +143,8 @@ class TrialPlace:
         answer, outcome: of the agent, which the checker can read
         """
         file = self.task.file
+        changed = list_patched_paths(self.task.reference or b"")
+        await asyncio.to_thread(restore_configuration, self.work, self._configuration, changed)
         await asyncio.to_thread(write_files, self.task.list_checker_files(), self.work)
         if file.score_file:
             await asyncio.to_thread(clear_place, self.work, file.score_file)
@@ -158,7 +164,7 @@ class TrialPlace:
         return CheckOutcome(ended="failed", score=credit, detail=detail or f"exit code {done.returncode}")
 
     def _read_credit(self, text: str) -> float:
-        lines = _SCORE.findall(text)
+        lines = _SCORE.findall(text) if self._prints_score() else []
         credit = float(lines[-1]) if lines else 0.0
         if self.task.file.score_file:
             content = read_workspace_file(self.work, self.task.file.score_file, _SCORE_BYTES)
@@ -170,6 +176,11 @@ class TrialPlace:
             if isinstance(found, int | float) and not isinstance(found, bool) and 0 <= found <= 1:
                 return float(found)
         return credit
+
+    def _prints_score(self) -> bool:
+        """Whether the checker writes a line of partial credit; if not, the line is the program's under test."""
+        texts = [self.task.file.check.encode(), *(each.read() for each in self.task.list_checker_files())]
+        return any(b"score" in text for text in texts)
 
     async def _set_up(self) -> None:
         file = self.task.file

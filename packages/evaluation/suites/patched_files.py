@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,7 +26,7 @@ def split_patch(patch: bytes) -> dict[str, bytes]:
     with_heads = patch.startswith(b"diff --git ") or b"\ndiff --git " in patch
     if with_heads:  # then names without a head of git's are those of the part above
         starts = [start for start in starts if patch.startswith(b"diff --git ", start)]
-    parts = [patch[start:end] for start, end in zip(starts, [*starts[1:], len(patch)], strict=True)]
+    parts = [patch[start:end] for start, end in pairwise([*starts, len(patch)])]
     return {_read_paths(part)[1]: part for part in parts}
 
 

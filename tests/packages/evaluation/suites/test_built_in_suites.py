@@ -78,7 +78,9 @@ def assert_five_are_solved(name: str, data: SuiteSource, folder: Path, most: int
     refused: list[str] = []
     solved = 0
     for task in tasks:
-        admission = asyncio.run(task_check.check_task(task, home.cache / "check", home, AccessSettings()))
+        admission = asyncio.run(
+            task_check.check_task(task, home.cache / "check", home, AccessSettings(), frozenset({"equality"}))
+        )
         reference = data.solutions.get(task.name, task.reference)
         if not admission.admitted:
             refused.append(f"{task.name}: {admission.reason}")

@@ -1,0 +1,1 @@
+"""Improvements that are adopted only where a measurement shows them: faster code (`patchwright optimize`)."""

@@ -1,0 +1,259 @@
+"""One round of `patchwright improve` as the work of a turn: evaluate, cluster, propose, try, keep or revert.
+
+Source: A Self-Improving Coding Agent (arXiv 2504.15228). What decides is out of reach of a proposal: tests, suite and
+limits are never edited, and the suite runs where it can write nothing.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from agent.children.children import Children
+from agent.children.spec import ChildResult, ChildSpec
+from agent.context.system_prompt import read_prompt
+from agent.events import BY_STRATEGY, MessageEvent
+from agent.exit_codes import BY_FAULT
+from agent.monitor.answers import TurnEnd
+from agent.session_settings import LimitSettings
+from agent.turn.runtime import Runtime
+from packages.evaluation.analysis.suite_cases import (
+    Cluster,
+    SuiteCases,
+    cluster_failures,
+    describe_change,
+    read_cases,
+)
+from packages.improve.improvement.idea_archive import IdeaArchive
+from packages.search.microsteps.step_actions import create_step_actions
+from sandbox.errors import Fault, UserError
+from sandbox.fs.regular_file import SOURCE
+from sandbox.fs.untrusted_file import read_workspace_file
+from sandbox.lazy_dataclass import dataclass
+from sandbox.process.command import Command, Completed
+from tools.core.untrusted_output import enclose_in_tag
+from tools.core.workspace import Workspace
+from tools.shell.environment import python_environment
+from tools.testing.project_copies import TooLarge, create_copies
+from tools.testing.run_comparison import describe_loss
+from tools.testing.suite_run import run_copy
+
+NAME = "improve"
+
+PROTECTED = (
+    "test/*", "tests/*", "*/test/*", "*/tests/*", "test_*", "*/test_*", "*_test.*", "conftest.py", "*/conftest.py",
+    ".patchwright/*", ".github/*", ".ci/*", "AGENTS.md", "pyproject.toml", "tox.ini", "setup.cfg", "pytest.ini",
+    "Makefile", "*.lock",
+)  # fmt: skip
+"""Files that no proposal may change: they say what is right, and what may be spent."""
+
+MOST_TRIES = 2
+"""Proposals for one cluster in a command."""
+
+CONFIRMATIONS = 2
+"""Runs of the suite with a change: a case is gained only if it passes in each."""
+
+LIMITS = LimitSettings(max_steps=40, max_time=1200.0)
+"""Limits of one proposal."""
+
+SUITE_SECONDS = 1800.0
+
+_FATAL = {
+    int(BY_FAULT[fault]): fault for fault in (Fault.MODEL_UNREACHABLE, Fault.CREDENTIALS, Fault.CONFIGURATION)
+}
+
+
+@dataclass(slots=True, kw_only=True)
+class Improvement:
+    """One round. Implements `TurnWork`.
+
+    suite: command that prints TAP; protected: further patterns of files that stay; archive: tried ideas
+    tries: proposals without success in this command, by cluster: after two it is given up
+    cluster, result, gained: of this round; "" and none where nothing fails that was not given up
+    """
+
+    runtime: Runtime
+    suite: str
+    protected: Sequence[str]
+    archive: IdeaArchive
+    tell: Callable[[str], None]
+    tries: Counter[str] = field(default_factory=Counter)
+    takes_advice: bool = False
+    cluster: str = ""
+    result: str = ""
+    gained: list[str] = field(default_factory=list)
+    is_kept: bool = False
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """See `TurnWork.settings`."""
+        return {"name": NAME, "suite": self.suite}
+
+    async def run(self) -> TurnEnd:
+        """See `TurnWork.run`."""
+        at = self.runtime.workspace
+        children = Children(self.runtime)
+        contents: dict[str, bytes] = {}
+        try:
+            async with create_copies(at, 2) as copies:
+                contents = await self._try_change(children, copies[0].at, copies[1].at)
+        except TooLarge as problem:
+            raise UserError(Fault.USAGE, str(problem)) from None
+        finally:
+            await children.close()
+        return await self._finish(contents)
+
+    async def _try_change(self, children: Children, base: Workspace, trial: Workspace) -> dict[str, bytes]:
+        """Return the new contents of files, by path, where a change is kept."""
+        before = await self._run_suite(base)
+        if before.problem:
+            raise UserError(Fault.USAGE, f"the suite says nothing: {before.problem}", self.suite)
+        self._log("evaluated", passed=len(before.passed), failed=len(before.failed))
+        clusters = [each for each in cluster_failures(before) if self.tries[each.key] < MOST_TRIES]
+        if not clusters:
+            return {}
+        cluster = clusters[0]
+        self.cluster = cluster.key
+        self._log("clustered", cluster=cluster.key, cases=list(cluster.names))
+        proposal = await self._propose(children, cluster)
+        contents, self.result = await self._judge(proposal, base, trial, before)
+        self.is_kept = bool(contents)
+        if not contents:
+            self.tries[cluster.key] += 1
+        idea = proposal.report.strip().partition("\n")[0][:300]
+        self._log("idea", cluster=cluster.key, idea=idea, result=self.result, kept=self.is_kept)
+        return contents
+
+    async def _propose(self, children: Children, cluster: Cluster) -> ChildResult:
+        """Let a child session change a worktree of the project."""
+        earlier = [f"{idea}: {result}" for idea, result in self.archive.list_ideas(cluster.key)]
+        parts = [
+            f"The suite runs with: {self.suite}",
+            enclose_in_tag("failing-cases", cluster.describe()),
+            *([enclose_in_tag("tried-before", "\n".join(earlier))] if earlier else []),
+        ]
+        result = await children.run(
+            ChildSpec(
+                prompt="\n\n".join(parts),
+                instructions=read_prompt("improve_step.md"),
+                place="worktree",
+                limits=LIMITS,
+            )
+        )
+        if (fault := _FATAL.get(result.exit_code)) is not None:
+            raise UserError(fault, result.report)
+        return result
+
+    async def _judge(
+        self, proposal: ChildResult, base: Workspace, trial: Workspace, before: SuiteCases
+    ) -> tuple[dict[str, bytes], str]:
+        """Return the contents to keep, none with the reason why not, and the result in words."""
+        if not proposal.patch:
+            return {}, "reverted: it changes nothing"
+        listed = (await self._run_git(trial, proposal.patch, "--numstat", "-z")).stdout.text().split("\0")
+        paths = [line.split("\t", 2)[2] for line in listed if line.count("\t") == 2]
+        if refused := [each for each in paths if self._is_protected(each)]:
+            return {}, f"refused: it changes {refused[0]}, which decides"
+        applied = await self._run_git(trial, proposal.patch)
+        if applied.ended != "exited" or applied.returncode:
+            return {}, "reverted: its patch does not fit"
+        if odd := [each for each in paths if not is_own_file(trial.root, each)]:
+            return {}, f"refused: it deletes {odd[0]}, or makes it a link"
+        seconds = self.runtime.workspace.settings.tests.timeout
+        denied = [self.runtime.workspace.root / each for each in paths]
+        old = await run_copy(base, seconds, denied=denied)
+        new = await run_copy(trial, seconds, denied=denied)
+        known = {each.id for each in old.failures}
+        if new.outcome != old.outcome or not {each.id for each in new.failures} <= known:
+            return {}, f"reverted: the tests fail with it: {new.failed + new.errors} of {new.collected}"
+        if loss := describe_loss(old.as_data(), new.as_data()):
+            return {}, f"reverted: {loss}"
+        runs = [await self._run_suite(trial) for _ in range(CONFIRMATIONS)]
+        self.gained, lost = describe_change(before, runs)
+        if lost or not self.gained:
+            return {}, f"reverted: {len(self.gained)} cases gained, {len(lost)} lost"
+        return (
+            {each: read_workspace_file(trial.root, each, SOURCE) or b"" for each in paths},
+            f"kept: {len(self.gained)} of {len(before.failed)} failing cases gained, none lost",
+        )
+
+    def _is_protected(self, path: str) -> bool:
+        words = [word.removeprefix("./") for word in shlex.split(self.suite)]
+        is_suite = any(
+            path == word or path.startswith(f"{word.rstrip('/')}/") for word in words if word != "."
+        )
+        return is_suite or any(fnmatch(path, pattern) for pattern in (*PROTECTED, *self.protected))
+
+    async def _run_suite(self, at: Workspace) -> SuiteCases:
+        completed = await at.sandbox.run(
+            Command(
+                argv=("bash", "-c", self.suite),
+                cwd=at.root,
+                env={**python_environment(), "PYTHONPATH": str(at.root)},
+                timeout=SUITE_SECONDS,
+                stderr="separate",
+                scope="read-only",
+                readable=(at.root,),
+            )
+        )
+        if completed.ended != "exited":
+            return SuiteCases(failed={}, problem=completed.ended)
+        return read_cases(completed.stdout.text())
+
+    async def _run_git(self, trial: Workspace, patch: bytes, *options: str) -> Completed:
+        """Run `git apply` in the copy; with options it only looks."""
+        return await trial.sandbox.run(
+            Command(
+                argv=("git", "apply", *options, "-"),
+                cwd=trial.root,
+                stdin=patch,
+                stderr="separate",
+                scope="read-only",
+                readable=(trial.root,),
+                writable=() if options else (trial.root,),
+            )
+        )
+
+    async def _finish(self, contents: Mapping[str, bytes]) -> TurnEnd:
+        at, text, status = (
+            self.runtime.workspace,
+            self.result or "no case fails that was not given up",
+            "nothing to do",
+        )
+        if contents:
+            stored: dict[str, bytes] = {}
+            self.runtime.toolbox.add(accepted=create_step_actions(stored.__getitem__))
+            for path, content in contents.items():
+                stored[f"after {path}"] = content
+                given: dict[str, object] = {"path": path, "content": f"after {path}"}
+                if (at.root / path).is_file():
+                    stored[f"before {path}"] = at.files.read(path)
+                    given["before"] = f"before {path}"
+                done = await self.runtime.run_harness_action("set_file", given)
+                if done.failed:
+                    raise UserError(Fault.USAGE, done.text, "The file was changed meanwhile: run it again.")
+            names = ", ".join(self.gained[:5])
+            text = (
+                f"Let {next(iter(contents))} solve {len(self.gained)} more cases of the suite\n\n{names}\n"
+                "The tests pass as before, and no case is lost."
+            )
+            status = "done"
+        await self.runtime.run_harness_action("finish", {"summary": "", "status": status})
+        self.runtime.session.append(MessageEvent(text=text, model=f"{BY_STRATEGY}{NAME}"))
+        return TurnEnd(reason="ended", text=text, is_checked=True)
+
+    def _log(self, step: str, **facts: Any) -> None:
+        self.archive.add_step(step, session=self.runtime.session.id, **facts)
+        self.tell(f"{step}: " + ", ".join(f"{name} {value}" for name, value in facts.items()))
+
+
+def is_own_file(root: Path, path: str) -> bool:
+    """Return whether the path is a file inside the root, and no link: what a link leads to would be read by us."""
+    place = root / path
+    is_inside = place.resolve() == root.resolve() / path
+    return is_inside and place.is_file() and not place.is_symlink()

@@ -1,0 +1,1 @@
+"""Search for the fastest equivalent version of a file or function."""

@@ -1,0 +1,77 @@
+"""The files of a folder in which the metric spends its time: each is a target of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from packages.improve.optimize.measurement import Measurement
+from packages.improve.optimize.target_profile import LEAST_SHARE, profile_files
+from packages.offline.repair.templates.support.source_tree import Source
+from packages.search.microsteps.file_choice import list_matching_files
+from sandbox.errors import Fault, UserError
+from tools.core.workspace import Workspace
+from tools.testing.project_copies import TooLarge, create_copies
+
+MOST_FILES, MOST_PROBED = 4, 300
+"""Files that are changed in one command, and files of a folder that can be profiled at once."""
+
+
+async def rank_hot_files(at: Workspace, folder: str, metric: str) -> list[tuple[str, float]]:
+    """Return the files that take 5 % or more of the metric's time in a folder, with their shares, the hottest first.
+
+    folder: relative, "." for the root. Raises UserError where nothing of it is run, or it has too many files
+    """
+    texts = await asyncio.to_thread(
+        _read_sources,
+        at,
+        await list_matching_files(at, [f"{folder}/**/*.py" if folder != "." else "**/*.py"]),
+    )
+    if not texts or len(texts) > MOST_PROBED:
+        raise UserError(
+            Fault.USAGE, f"{len(texts)} Python files in {folder!r}", "Name a file, or a smaller folder."
+        )
+    try:
+        async with create_copies(at, 1) as copies:
+            trial = copies[0].at
+            copied = {path: text for path, text in texts.items() if _is_copied(trial, path)}
+            measurement = Measurement(
+                original=at, base=trial, trial=trial, path=next(iter(texts)), command=metric, goal="min"
+            )
+            account = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="profile-", dir=at.folders.cache))
+            found = await profile_files(measurement, copied, account)
+    except TooLarge as problem:
+        raise UserError(Fault.USAGE, str(problem)) from None
+    problems = {each.problem for each in found.values()} - {""}
+    if problems:
+        raise UserError(Fault.USAGE, f"the metric fails on the original: {problems.pop()}")
+    samples = {path: sum(profile.functions.values()) for path, profile in found.items()}
+    total = sum(samples.values())
+    hot = [(path, count / total) for path, count in samples.items() if total and count >= LEAST_SHARE * total]
+    if not hot:
+        raise UserError(Fault.USAGE, f"the metric spends no time in the files of {folder!r}")
+    return sorted(hot, key=lambda pair: -pair[1])[:MOST_FILES]
+
+
+def _is_copied(at: Workspace, path: str) -> bool:
+    """Return whether a copy has the file itself: folders of installed packages are links in it."""
+    return at.root.resolve() in (at.root / path).resolve().parents
+
+
+def _read_sources(at: Workspace, paths: Sequence[str]) -> dict[str, str]:
+    """Return the texts of the files that are Python and no tests."""
+    found = {}
+    for path in paths:
+        parts = PurePosixPath(path)
+        is_test = parts.name.startswith(("test_", "conftest.")) or parts.stem.endswith("_test")
+        if is_test or {"test", "tests"} & set(parts.parts[:-1]):
+            continue
+        try:
+            text = at.files.read(path).decode("utf-8")
+            Source(path, text)
+        except (OSError, ValueError, SyntaxError, RecursionError):
+            continue
+        found[path] = text
+    return found

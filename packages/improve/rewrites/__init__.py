@@ -1,0 +1,1 @@
+"""Table of performance rewrites over the syntax tree of Python."""

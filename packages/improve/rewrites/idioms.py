@@ -1,0 +1,286 @@
+"""Rewrites by an algorithm of the library: heaps, bisection, compiled patterns, caches."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from collections.abc import Iterator
+
+from packages.improve.rewrites.containers import find_calls
+from packages.improve.rewrites.loops import iter_pairs
+from packages.improve.rewrites.rewrite import Rewrite, TextEdit
+from packages.improve.rewrites.rewrite_scope import RewriteScope, is_empty_list, is_repeatable, list_names
+
+
+def take_least_directly(scope: RewriteScope) -> Iterator[Rewrite]:
+    """`sorted(items)[0]`: min; `[-1]`: max; `[:3]`: nsmallest."""
+    for node in scope.nodes:
+        match node:
+            case ast.Subscript(
+                value=ast.Call(func=ast.Name(id="sorted"), args=[items]) as call, ctx=ast.Load()
+            ):
+                pass
+            case _:
+                continue
+        if not scope.is_builtin("sorted") or scope.is_fallback(node):
+            continue
+        keywords = {each.arg: each.value for each in call.keywords}
+        descending = keywords.pop("reverse", None)
+        if not (descending is None or (isinstance(descending, ast.Constant) and descending.value is True)):
+            continue
+        key = f", key={scope.get_text(keywords['key'])}" if "key" in keywords else ""
+        text = scope.get_text(items)
+        match ast.unparse(node.slice), bool(descending), bool(key):
+            case ("0", False, _):
+                new = f"min({text}{key})"
+            case ("0", True, _):
+                new = f"max({text}{key})"
+            case ("-1", False, False):
+                new = f"max({text})"
+            case ("-1", True, False):
+                new = f"min({text})"
+            case (part, _, _) if re.fullmatch(r":\w+", part) and scope.can_import("heapq"):
+                way = "nlargest" if descending else "nsmallest"
+                new = f"heapq.{way}({part[1:]}, {text}{key})"
+                if not part[1:].isdecimal():
+                    new = f"({new} if {part[1:]} >= 0 else {scope.get_text(node)})"
+                yield scope.build("n smallest", node.lineno, scope.replace(node, new), imports=("heapq",))
+                continue
+            case _:
+                continue
+        yield scope.build("min for sorted", node.lineno, scope.replace(node, new))
+
+
+def keep_heap(scope: RewriteScope) -> Iterator[Rewrite]:
+    """A list that is sorted in each round of a loop to take its least: a heap."""
+    for loop in scope.nodes:
+        if not (isinstance(loop, ast.While) and scope.begins_line(loop) and scope.can_import("heapq")):
+            continue
+        sorts = [n for n in loop.body if isinstance(n, ast.Expr) and _read_sort(n)]
+        for each in sorts:
+            name = _read_sort(each)
+            inside = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name]
+            calls = {
+                way: [c for c in find_calls(scope, name, way) if _is_in(c, loop)] for way in ("pop", "append")
+            }
+            pops = [c for c in calls["pop"] if [ast.unparse(a) for a in c.args] == ["0"]]
+            known = len(pops) + len(calls["append"]) + 1 + sum(_is_size(scope, n) for n in inside)
+            behind = [n for n in scope.list_uses(name) if n.lineno > (loop.end_lineno or 0)]
+            if not pops or len(calls["pop"]) != len(pops) or known != len(inside) or behind:
+                continue
+            start, _ = scope.source.get_span(each)
+            following = loop.body[loop.body.index(each) + 1 :]
+            if not following or not scope.begins_line(each):
+                continue
+            edits = [
+                scope.insert_before(loop, f"heapq.heapify({name})"),
+                TextEdit(start, scope.source.get_span(following[0])[0], ""),
+                *(scope.replace(c, f"heapq.heappop({name})") for c in pops),
+                *(
+                    scope.replace(c, f"heapq.heappush({name}, {scope.get_text(c.args[0])})")
+                    for c in calls["append"]
+                ),
+            ]
+            yield scope.build("heap", loop.lineno, *edits, imports=("heapq",))
+
+
+def take_least_by_heap(scope: RewriteScope) -> Iterator[Rewrite]:
+    """`x = min(items)` and `items.remove(x)` in a loop over a list of its own: a heap."""
+    for loop in scope.nodes:
+        if not (isinstance(loop, ast.While) and scope.begins_line(loop) and scope.can_import("heapq")):
+            continue
+        for first, second in itertools.pairwise(loop.body):
+            match first, second:
+                case ast.Assign(
+                    targets=[ast.Name(id=least)],
+                    value=ast.Call(func=ast.Name(id="min"), args=[ast.Name(id=name)], keywords=[]),
+                ), ast.Expr(
+                    value=ast.Call(
+                        func=ast.Attribute(value=ast.Name(id=owner), attr="remove"), args=[ast.Name(id=out)]
+                    )
+                ) if owner == name and out == least and scope.find_list_start(name):
+                    pass
+                case _:
+                    continue
+            inside = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name]
+            appends = [c for c in find_calls(scope, name, "append") if _is_in(c, loop)]
+            known = 2 + len(appends) + sum(_is_size(scope, n) for n in inside)
+            if known != len(inside) or scope.is_read_behind(loop, {name}):
+                continue
+            begin, end = scope.source.get_span(first)[0], scope.source.get_span(second)[1]
+            edits = [
+                scope.insert_before(loop, f"heapq.heapify({name})"),
+                TextEdit(begin, end, f"{least} = heapq.heappop({name})"),
+            ]
+            for each in appends:
+                new = f"heapq.heappush({name}, {scope.get_text(each.args[0])})"
+                edits.append(scope.replace(each, new))
+            yield scope.build("heap", loop.lineno, *edits, imports=("heapq",))
+
+
+def insert_sorted(scope: RewriteScope) -> Iterator[Rewrite]:
+    """`items.append(x)` and `items.sort()` in a loop on a list that only so grows: insort."""
+    for statement in scope.nodes:
+        name = _read_sort(statement) if isinstance(statement, ast.Expr) else ""
+        if not name or not any(True for _ in scope.iter_loops(statement)) or not scope.can_import("bisect"):
+            continue
+        assert isinstance(statement, ast.Expr)
+        block = scope.source.get_block(statement)
+        place = block.index(statement)
+        appends = find_calls(scope, name, "append")
+        start = scope.find_list_start(name)
+        before = block[place - 1] if place else None
+        if (
+            start is None
+            or not is_empty_list(start.value)
+            or len(appends) != 1
+            or not isinstance(before, ast.Expr)
+        ):
+            continue
+        changes = [n for n in scope.list_uses(name) if scope.is_changed(name, scope.source.parents[n])]
+        if before.value is appends[0] and len(changes) == 3:
+            begin, end = scope.source.get_span(before)[0], scope.source.get_span(statement)[1]
+            text = f"bisect.insort({name}, {scope.get_text(appends[0].args[0])})"
+            yield scope.build("insort", before.lineno, TextEdit(begin, end, text), imports=("bisect",))
+
+
+def find_place_by_bisection(scope: RewriteScope) -> Iterator[Rewrite]:
+    """A scan for the place of insertion in a list that only so grows: bisection."""
+    for loop in scope.nodes:
+        match loop:
+            case ast.While(
+                test=ast.BoolOp(op=ast.And(), values=[size, ast.Compare(
+                    left=ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=index)),
+                    ops=[ast.Lt() | ast.LtE() as comparison], comparators=[wanted],
+                )]),
+                body=[ast.AugAssign(target=ast.Name(id=moved), op=ast.Add(), value=ast.Constant(value=1))],
+                orelse=[],
+            ) if moved == index and ast.unparse(size) == f"{index} < len({name})":  # fmt: skip
+                pass
+            case _:
+                continue
+        block = scope.source.get_block(loop)
+        place = block.index(loop)
+        before = block[place - 1] if place else None
+        start, inserts = scope.find_list_start(name), find_calls(scope, name, "insert")
+        if (
+            before is None
+            or ast.unparse(before) != f"{index} = 0"
+            or start is None
+            or not is_empty_list(start.value)
+        ):
+            continue
+        changes = [n for n in scope.list_uses(name) if scope.is_changed(name, scope.source.parents[n])]
+        is_ordered = len(inserts) == 1 and [ast.unparse(a) for a in inserts[0].args] == [
+            index,
+            ast.unparse(wanted),
+        ]
+        if is_ordered and len(changes) == 2 and is_repeatable(wanted) and scope.can_import("bisect"):
+            way = "bisect_left" if isinstance(comparison, ast.Lt) else "bisect_right"
+            text = f"{index} = bisect.{way}({name}, {scope.get_text(wanted)})"
+            begin, end = scope.source.get_span(before)[0], scope.source.get_span(loop)[1]
+            yield scope.build("bisect", loop.lineno, TextEdit(begin, end, text), imports=("bisect",))
+
+
+def compile_pattern(scope: RewriteScope) -> Iterator[Rewrite]:
+    """`re.match("constant", …)`: a pattern that the module compiles once."""
+    for node in scope.nodes:
+        match node:
+            case ast.Call(
+                func=ast.Attribute(
+                    value=ast.Name(id="re"),
+                    attr="match"
+                    | "search"
+                    | "fullmatch"
+                    | "findall"
+                    | "finditer"
+                    | "sub"
+                    | "subn"
+                    | "split" as way,
+                ),
+                args=[ast.Constant(value=str() | bytes()) as pattern, *others],
+                keywords=[],
+            ) if scope.is_module("re") and others:
+                pass
+            case _:
+                continue
+        usual = {"sub": 2, "subn": 2}.get(way, 1)
+        flags, others = others[usual:], others[:usual]
+        if (
+            len(others) != usual
+            or not all(map(_is_flag, flags))
+            or (flags and usual + way.count("split") > 1)
+        ):
+            continue  # the fourth of `sub` and the third of `split` are counts
+        name = scope.create_name(f"_{scope.function.name.upper()}_{way.upper()}_PATTERN".replace("__", "_"))
+        text = f"{name}.{way}({', '.join(map(scope.get_text, others))})"
+        constant = f"{name} = re.compile({', '.join(map(scope.get_text, (pattern, *flags)))})"
+        yield scope.build("compiled pattern", node.lineno, scope.replace(node, text), constants=(constant,))
+
+
+def _is_flag(node: ast.expr) -> bool:
+    """Return whether the node is a flag of `re`."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "re"
+
+
+def flatten_in_one_pass(scope: RewriteScope) -> Iterator[Rewrite]:
+    """`sum(lists, [])`, which copies what it has for each list: chain."""
+    for node in scope.nodes:
+        match node:
+            case ast.Call(func=ast.Name(id="sum"), args=[lists, ast.List(elts=[])], keywords=[]):
+                if scope.is_builtin("sum") and scope.can_import("itertools"):
+                    new = f"list(itertools.chain.from_iterable({scope.get_text(lists)}))"
+                    yield scope.build(
+                        "flatten", node.lineno, scope.replace(node, new), imports=("itertools",)
+                    )
+
+
+def combine_by_product(scope: RewriteScope) -> Iterator[Rewrite]:
+    """A list of beginnings that is combined with one list after the other: the library's product."""
+    for start, loop in iter_pairs(scope):
+        match start, loop:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.List(elts=[ast.List(elts=[])])), ast.For(
+                target=ast.Name(id=choices),
+                iter=lists,
+                body=[ast.Assign(targets=[ast.Name(id=grown)], value=ast.ListComp() as step)],
+                orelse=[],
+            ) if grown == name:
+                pass
+            case _:
+                continue
+        match step:
+            case ast.ListComp(
+                elt=ast.BinOp(
+                    left=ast.Name(id=begun), op=ast.Add(), right=ast.List(elts=[ast.Name(id=item)])
+                ),
+                generators=[
+                    ast.comprehension(target=ast.Name(id=one), iter=ast.Name(id=source), ifs=[]),
+                    ast.comprehension(target=ast.Name(id=other), iter=ast.Name(id=chosen), ifs=[]),
+                ],
+            ) if (begun, item, source, chosen) == (one, other, name, choices):
+                begin, end = scope.source.get_span(start)[0], scope.source.get_span(loop)[1]
+                new = f"{name} = list(map(list, itertools.product(*{scope.get_text(lists)})))"
+                is_free = not scope.is_read_behind(loop, {choices}) and scope.can_import("itertools")
+                if is_free and name not in list_names(lists):
+                    edit = TextEdit(begin, end, new)
+                    yield scope.build("product", start.lineno, edit, imports=("itertools",))
+
+
+def _read_sort(statement: ast.Expr) -> str:
+    """Return the name of the list that a statement sorts in place, without arguments."""
+    match statement.value:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="sort"), args=[], keywords=[]):
+            return name
+    return ""
+
+
+def _is_in(node: ast.expr, around: ast.stmt) -> bool:
+    return any(each is node for each in ast.walk(around))
+
+
+def _is_size(scope: RewriteScope, node: ast.Name) -> bool:
+    """Return whether only the size of the list is asked for."""
+    above = scope.source.parents.get(node)
+    is_length = isinstance(above, ast.Call) and isinstance(above.func, ast.Name) and above.func.id == "len"
+    return is_length or (isinstance(above, ast.While | ast.If) and above.test is node)

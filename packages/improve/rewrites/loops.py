@@ -1,0 +1,390 @@
+"""Rewrites of loops: work that is done once, and loops that the interpreter runs by itself."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any, TypeGuard
+
+from packages.improve.rewrites.rewrite import Rewrite, TextEdit
+from packages.improve.rewrites.rewrite_scope import RewriteScope, is_empty_list, list_names
+
+
+def hoist_invariant(scope: RewriteScope) -> Iterator[Rewrite]:
+    """A pure call in a loop that changes none of its operands: done once, before the loop."""
+    found: dict[tuple[str, ast.stmt], list[ast.expr]] = {}
+    for node in scope.nodes:
+        if not _can_hoist(node, scope):
+            continue
+        own = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        names = list_names(node) - own
+        loop = scope.find_outermost_loop(node, *names)
+        statement = scope.find_statement(loop) if loop is not None else None
+        above = scope.source.parents.get(node)
+        is_part = isinstance(above, ast.Call) and scope.is_pure(above) and names >= list_names(above)
+        if statement is not None and not is_part:
+            found.setdefault((scope.get_text(node), statement), []).append(node)
+    for (text, statement), nodes in found.items():
+        made = scope.create_name(_choose_name(nodes[0]))
+        match nodes[0]:
+            case ast.Call(func=ast.Name(id="min" | "max" as least), args=[items], keywords=[]):
+                text = (
+                    f"{least}({scope.get_text(items)}, default=None)"  # a loop without rounds asks for none
+                )
+        edits = [scope.insert_before(statement, f"{made} = {text}"), *(scope.replace(n, made) for n in nodes)]
+        yield scope.build("hoist", statement.lineno, *edits)
+
+
+def _can_hoist(node: ast.AST, scope: RewriteScope) -> TypeGuard[ast.expr]:
+    """Return whether the expression is a pure call, or a pure comprehension that nothing keeps or changes."""
+    if isinstance(node, ast.Call):
+        return scope.is_pure(node)
+    if not isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp) or not scope.is_pure(node):
+        return False
+    above = scope.source.parents.get(node)
+    match above:
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            uses = [n for n in scope.list_uses(name) if isinstance(n.ctx, ast.Load)]
+            return name not in scope.declared_names and all(is_only_read(scope, n) for n in uses)
+    return is_only_read(scope, node)
+
+
+def build_by_comprehension(scope: RewriteScope) -> Iterator[Rewrite]:
+    """A loop that only fills a new list, set or dictionary: a comprehension."""
+    for start, loop in iter_pairs(scope):
+        match start:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=made)
+                | ast.AnnAssign(target=ast.Name(id=name), value=made)
+            ) if made is not None:
+                pass
+            case _:
+                continue
+        tests, statement = _peel_tests(loop)
+        body = _read_filling(scope, name, made, statement)
+        used = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name}
+        reads = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(loop))
+        targets = list_names(loop.target)
+        is_read_later = scope.is_read_behind(loop, targets)
+        if body is None or not used or reads != 1 or is_read_later or loop.orelse:
+            continue
+        head = scope.get_text(start)[: -len(scope.get_text(made))]
+        conditions = "".join(f" if {_wrap_test(scope, each)}" for each in tests)
+        target, iterated = scope.get_text(loop.target), scope.get_text(loop.iter)
+        opening, closing = ("[", "]") if is_empty_list(made) else ("{", "}")
+        new = f"{head}{opening}{body} for {target} in {iterated}{conditions}{closing}"
+        begin, _ = scope.source.get_span(start)
+        _, end = scope.source.get_span(loop)
+        between = scope.source.text[scope.source.get_span(start)[1] : scope.source.get_span(loop)[0]]
+        if not between.strip() and "\n" not in new and "await" not in new:
+            yield scope.build("comprehension", start.lineno, TextEdit(begin, end, new))
+
+
+def leave_early(scope: RewriteScope) -> Iterator[Rewrite]:
+    """A loop that only sets a flag to a constant: it ends there."""
+    for node in scope.nodes:
+        if not (isinstance(node, ast.For) and not node.orelse):
+            continue
+        tests, statement = _peel_tests(node)
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant()):
+                reads = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+                later = list_names(node.target)
+                is_read = scope.is_read_behind(node, later)
+                is_silent = all(_has_no_effect(scope, each) for each in tests)
+                if tests and is_silent and reads == 1 and not is_read and scope.begins_line(statement):
+                    yield scope.build("early exit", statement.lineno, scope.insert_after(statement, "break"))
+
+
+def iterate_directly(scope: RewriteScope) -> Iterator[Rewrite]:
+    """`for i in range(len(items))` that reads `items[i]`: enumerate."""
+    for node in scope.nodes:
+        match node:
+            case ast.For(
+                target=ast.Name(id=index),
+                iter=ast.Call(
+                    func=ast.Name(id="range"),
+                    args=[ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)])],
+                ),
+            ):
+                pass
+            case _:
+                continue
+        if any(scope.is_changed(name, each) or scope.is_changed(index, each) for each in node.body):
+            continue
+        reads = [
+            each
+            for part in node.body
+            for each in ast.walk(part)
+            if isinstance(each, ast.Subscript)
+            and isinstance(each.ctx, ast.Load)
+            and isinstance(each.value, ast.Name)
+            and each.value.id == name
+            and isinstance(each.slice, ast.Name)
+            and each.slice.id == index
+        ]
+        if reads and scope.is_builtin("enumerate"):
+            made = scope.create_name(f"{name}_item")
+            edits = [
+                scope.replace(node.target, f"{index}, {made}"),
+                scope.replace(node.iter, f"enumerate({name})"),
+            ]
+            edits += [scope.replace(each, made) for each in reads]
+            yield scope.build("enumerate", node.lineno, *edits)
+
+
+def bind_locally(scope: RewriteScope) -> Iterator[Rewrite]:
+    """An attribute of a module that is read in a loop: bound to a local name before it."""
+    found: dict[tuple[str, ast.stmt], list[ast.Attribute]] = {}
+    for node in scope.nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=module), ctx=ast.Load()) if scope.is_module(module):
+                loop = scope.find_outermost_loop(node)
+                statement = scope.find_statement(loop) if loop is not None else None
+                if statement is not None:
+                    found.setdefault((scope.get_text(node), statement), []).append(node)
+    for (text, statement), nodes in found.items():
+        made = scope.create_name(text.replace(".", "_"))
+        edits = [scope.insert_before(statement, f"{made} = {text}"), *(scope.replace(n, made) for n in nodes)]
+        yield scope.build("local name", statement.lineno, *edits)
+
+
+def count_by_counter(scope: RewriteScope) -> Iterator[Rewrite]:
+    """A loop that only counts into a new dictionary: Counter, which counts in C."""
+    for start, loop in iter_pairs(scope):
+        match start:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict(keys=[])):
+                pass
+            case _:
+                continue
+        if not isinstance(loop.target, ast.Name) or loop.orelse or not scope.can_import("collections"):
+            continue
+        if _is_counting(loop, name, loop.target.id):
+            text = f"{name} = dict(collections.Counter({scope.get_text(loop.iter)}))"
+            begin, end = scope.source.get_span(start)[0], scope.source.get_span(loop)[1]
+            between = scope.source.text[scope.source.get_span(start)[1] : scope.source.get_span(loop)[0]]
+            if not between.strip():
+                yield scope.build(
+                    "counter", start.lineno, TextEdit(begin, end, text), imports=("collections",)
+                )
+
+
+def accumulate_prefixes(scope: RewriteScope) -> Iterator[Rewrite]:
+    """`sum(items[:i])` in a loop over i, or the same of max or min: all of them at once by accumulate."""
+    for node in scope.nodes:
+        match node:
+            case ast.Call(
+                func=ast.Name(id="sum" | "max" | "min" as how),
+                args=[
+                    ast.Subscript(
+                        value=ast.Name(id=name), slice=ast.Slice(lower=None, upper=upper, step=None)
+                    )
+                ],
+                keywords=[],
+            ) if upper is not None:
+                pass
+            case _:
+                continue
+        loop = scope.find_outermost_loop(node, name)
+        statement = scope.find_statement(loop) if loop is not None else None
+        index = upper.left if isinstance(upper, ast.BinOp) else upper
+        ranges = any(_is_index_of(each, index, name) for each in scope.iter_loops(node))
+        if statement is None or not ranges or not scope.can_import("itertools"):
+            continue
+        made = scope.create_name(f"{name}_{how}s")
+        start, shift = ("[0, *", "") if how == "sum" else ("[None, *", f", {how}")
+        table = f"{made} = {start}itertools.accumulate({name}{shift})]"
+        edits = (
+            scope.insert_before(statement, table),
+            scope.replace(node, f"{made}[{scope.get_text(upper)}]"),
+        )
+        yield scope.build("accumulate", node.lineno, *edits, imports=("itertools",))
+
+
+def sum_by_prefixes(scope: RewriteScope) -> Iterator[Rewrite]:
+    """`sum(items[i:j])` in a loop that leaves the items alone: the difference of two sums from the beginning."""
+    for node in scope.nodes:
+        match node:
+            case ast.Call(
+                func=ast.Name(id="sum"),
+                args=[
+                    ast.Subscript(
+                        value=ast.Name(id=name),
+                        slice=ast.Slice(lower=ast.expr() as lower, upper=upper, step=None),
+                    )
+                ],
+                keywords=[],
+            ):
+                pass
+            case _:
+                continue
+        loop = scope.find_outermost_loop(node, name)
+        statement = scope.find_statement(loop) if loop is not None else None
+        if statement is None or not scope.can_import("itertools") or scope.is_fallback(node):
+            continue
+        made = scope.create_name(f"{name}_sums")
+        begin = scope.get_text(lower)
+        if upper is None:
+            total, usual = f"{made}[-1] - {made}[min({begin}, len({name}))]", f"0 <= {begin}"
+        else:
+            end = scope.get_text(upper)
+            total = f"{made}[min({end}, len({name}))] - {made}[min({begin}, len({name}))]"
+            usual = f"0 <= {begin} <= {end}"
+        edits = (
+            scope.insert_before(statement, f"{made} = [0, *itertools.accumulate({name})]"),
+            scope.replace(node, f"({total} if {usual} else {scope.get_text(node)})"),
+        )
+        yield scope.build("prefix sums", node.lineno, *edits, imports=("itertools",))
+
+
+def share_results(scope: RewriteScope) -> Iterator[Rewrite]:
+    """A pure call that a round of a loop repeats: done once in the round."""
+    for loop in scope.nodes:
+        if not isinstance(loop, ast.For | ast.While):
+            continue
+        found: dict[str, list[ast.Call]] = {}
+        for part in loop.body:
+            for node in ast.walk(part):
+                if isinstance(node, ast.Call) and scope.is_pure(node) and is_only_read(scope, node):
+                    found.setdefault(scope.get_text(node), []).append(node)
+        for text, calls in found.items():
+            names = list_names(calls[0])
+            first = next((each for each in loop.body if _is_always_evaluated(scope, calls[0], each)), None)
+            changed = any(scope.is_changed(name, each) for name in names for each in loop.body)
+            if len(calls) < 2 or first is None or changed or not scope.begins_line(first):
+                continue
+            made = scope.create_name(_choose_name(calls[0]))
+            edits = [scope.insert_before(first, f"{made} = {text}"), *(scope.replace(n, made) for n in calls)]
+            yield scope.build("share", first.lineno, *edits)
+
+
+def is_only_read(scope: RewriteScope, value: ast.expr) -> bool:
+    """Return whether nothing keeps or changes the value here, so that it may be one object for several places."""
+    above = scope.source.parents.get(value)
+    match above:
+        case ast.For(iter=iterated) | ast.comprehension(iter=iterated):
+            return iterated is value
+        case (
+            ast.Subscript(ctx=ast.Load())
+            | ast.Compare()
+            | ast.BinOp()
+            | ast.UnaryOp()
+            | ast.If()
+            | ast.BoolOp()
+        ):
+            return True
+        case ast.Call(func=ast.Name()):
+            return scope.is_pure(above)
+        case ast.Attribute():
+            beyond = scope.source.parents.get(above)
+            return isinstance(beyond, ast.Call) and beyond.func is above and scope.is_pure(beyond)
+    return False
+
+
+def _is_always_evaluated(scope: RewriteScope, node: ast.AST, statement: ast.stmt) -> bool:
+    """Return whether the statement evaluates the node whatever its tests say."""
+    below, above = node, scope.source.parents.get(node)
+    while below is not statement:
+        match above:
+            case None | ast.Lambda() | ast.FunctionDef() | ast.Try() | ast.While() | ast.With():
+                return False
+            case (
+                ast.If(test=first)
+                | ast.IfExp(test=first)
+                | ast.For(iter=first)
+                | ast.BoolOp(values=[first, *_])
+            ):
+                if below is not first:
+                    return False
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp() | ast.comprehension():
+                return False
+        assert above is not None
+        below, above = above, scope.source.parents.get(above)
+    return True
+
+
+def _choose_name(value: ast.expr) -> str:
+    if not isinstance(value, ast.Call):
+        return "table"
+    names = [n.id for n in ast.walk(value) if isinstance(n, ast.Name)]
+    last = value.func.attr if isinstance(value.func, ast.Attribute) else ""
+    parts = [names[-1] if len(names) > 1 else names[0], last or names[0]]
+    return "_".join(dict.fromkeys(parts))
+
+
+def iter_pairs(scope: RewriteScope) -> Iterator[tuple[ast.stmt, ast.For]]:
+    """Yield an assignment with the loop that follows it at once."""
+    for node in scope.nodes:
+        if isinstance(node, ast.For) and scope.begins_line(node):
+            block = scope.source.get_block(node)
+            place = block.index(node)
+            if place and isinstance(block[place - 1], ast.Assign | ast.AnnAssign):
+                yield block[place - 1], node
+
+
+def _peel_tests(loop: ast.For) -> tuple[list[ast.expr], ast.stmt | None]:
+    """Return the conditions of a loop whose body is one statement, and that statement."""
+    tests: list[ast.expr] = []
+    body = loop.body
+    while len(body) == 1 and isinstance(body[0], ast.If) and not body[0].orelse:
+        tests.append(body[0].test)
+        body = body[0].body
+    return tests, body[0] if len(body) == 1 else None
+
+
+def _read_filling(scope: RewriteScope, name: str, made: ast.expr, statement: ast.stmt | None) -> str | None:
+    """Return the element of a comprehension that does what the statement does; None for other statements."""
+    match made, statement:
+        case ast.List(elts=[]), ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(value=ast.Name(id=owner), attr="append"), args=[item], keywords=[]
+            )
+        ) if owner == name:
+            return scope.get_text(item)
+        case ast.Call(func=ast.Name(id="set"), args=[]), ast.Expr(
+            value=ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="add"), args=[item], keywords=[])
+        ) if owner == name:
+            return scope.get_text(item)
+        case ast.Dict(keys=[]), ast.Assign(
+            targets=[ast.Subscript(value=ast.Name(id=owner), slice=key)], value=value
+        ) if owner == name:
+            return f"{scope.get_text(key)}: {scope.get_text(value)}"
+    return None
+
+
+def _wrap_test(scope: RewriteScope, test: ast.expr) -> str:
+    text = scope.get_text(test)
+    return f"({text})" if isinstance(test, ast.IfExp | ast.Lambda | ast.NamedExpr) else text
+
+
+def _has_no_effect(scope: RewriteScope, test: ast.expr) -> bool:
+    return all(scope.is_pure(each) for each in ast.walk(test) if isinstance(each, ast.Call)) and not any(
+        isinstance(each, ast.Await | ast.NamedExpr) for each in ast.walk(test)
+    )
+
+
+def _is_counting(loop: ast.For, name: str, target: str) -> bool:
+    """Return whether the body adds one to the count of the loop's element, in one of the usual ways."""
+    key = f"{name}[{target}]"
+    ways = {
+        f"{key} = {name}.get({target}, 0) + 1",
+        f"if {target} in {name}:\n    {key} += 1\nelse:\n    {key} = 1",
+        f"if {target} not in {name}:\n    {key} = 1\nelse:\n    {key} += 1",
+        f"if {target} not in {name}:\n    {key} = 0\n{key} += 1",
+    }
+    return "\n".join(map(ast.unparse, loop.body)) in ways
+
+
+def _is_index_of(loop: Any, index: ast.expr, name: str) -> bool:
+    """Return whether the loop takes the index through the positions of the items."""
+    holders = [loop] if isinstance(loop, ast.For) else getattr(loop, "generators", [])
+    wanted = {
+        f"range(len({name}))",
+        f"range(1, len({name}))",
+        f"range(len({name}) + 1)",
+        f"range(1, len({name}) + 1)",
+    }
+    return isinstance(index, ast.Name) and any(
+        isinstance(each.target, ast.Name) and each.target.id == index.id and ast.unparse(each.iter) in wanted
+        for each in holders
+    )

@@ -1,0 +1,1 @@
+"""Guidelines that are chosen by an evaluation suite, as versioned overlays."""
