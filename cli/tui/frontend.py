@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from cli.output.style.terminal import Terminal
 from cli.tui.questions.waiting_time import WaitingTime
 from sandbox.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from agent.model.protocol import RetryWait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +37,8 @@ class Question:
     change: what it would write, a unified diff or lines with signs; as it is, to be shown with all its characters
     why: reason for asking
     otherwise: name of the answer that Esc and a closed terminal give
+    free: name of the answer whose line begins with any typed character that is no answer's key; "" for none
+    several: number of answers, from the first on, of which more than one can be given
     """
 
     title: str
@@ -42,6 +47,8 @@ class Question:
     what: str = ""
     change: str = ""
     why: str = ""
+    free: str = ""
+    several: int = 0
 
     @property
     def is_printed(self) -> bool:
@@ -55,10 +62,11 @@ PRINTED_CHANGE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The user's answer: the name of an option, and the text typed with it."""
+    """The user's answer: the name of an option, the text typed with it, and the names of the answers marked before."""
 
     name: str
     text: str = ""
+    marked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,15 +142,11 @@ class Frontend(Protocol):
     redraws: there is a live region; without it everything has to be printed
     echoes: typed text is already on the screen and remains there
     waiting: time that questions have waited for the person
-    line_began: time at which the text that was sent last was begun, by the monotonic clock
     """
 
     redraws: bool
     echoes: bool
     waiting: WaitingTime
-
-    @property
-    def line_began(self) -> float: ...
 
     @property
     def redraw_interval(self) -> float:
@@ -164,6 +168,10 @@ class Frontend(Protocol):
 
     def show_activity(self, doing: str) -> None:
         """Show the current activity; "" for none. The time shown with it runs from the first one on."""
+        ...
+
+    def show_retry(self, wait: RetryWait) -> None:
+        """Show until then when a request is sent again, and why, in place of the activity."""
         ...
 
     def show_tokens(self, number: int) -> None:
@@ -201,6 +209,10 @@ class Frontend(Protocol):
 
         later: more rows, numbered after the others, which are added once they are known
         """
+        ...
+
+    async def edit_text(self, text: str, suffix: str) -> str | None:
+        """Return a text as the user has changed it in their editor; None where there is none. suffix: of its file"""
         ...
 
     def send_control(self, sequence: str) -> bool:

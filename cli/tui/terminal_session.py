@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.output.style.paint import make_painter
-from cli.output.style.terminal import Terminal, wrap_words
+from cli.output.style.paint import make_painter, spell_typography
+from cli.output.style.terminal import Terminal, measure_columns, wrap_words
 from patchwright.version import VERSION
 from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_text
@@ -125,9 +125,8 @@ def _exit_process(front: Screen | PlainFrontend) -> None:
 
 def _format_greeting(opening: Opening, terminal: Terminal) -> str:
     paint = make_painter(colour=terminal.colour)
-    words = wrap_words(
-        f"{NAME} {VERSION} · {sanitize_text(_abbreviate_home(opening.root))} · /help", terminal.columns
-    )
+    folder = _shorten_path(sanitize_text(_abbreviate_home(opening.root)), terminal.columns)
+    words = wrap_words(spell_typography(f"{NAME} {VERSION} · {folder} · /help"), terminal.columns)
     return paint(NAME, "bold") + "\n".join(
         paint(line, "dim") for line in words.removeprefix(NAME).split("\n")
     )
@@ -137,6 +136,14 @@ def _abbreviate_home(path: Path) -> str:
     """Return a path as a shell's prompt shows it, with `~` for the home folder."""
     home = Path.home()
     return str("~" / path.relative_to(home)) if home != path and path.is_relative_to(home) else str(path)
+
+
+def _shorten_path(path: str, width: int) -> str:
+    """Return a path without its first folders if it is wider than a line; its last part stays in any case."""
+    parts = path.split("/")
+    ends = ("/".join(["…", *parts[place:]]) for place in range(1, len(parts)))
+    fitting = (each for each in (path, *ends) if measure_columns(each) <= width)
+    return next(fitting, f"…/{parts[-1]}")
 
 
 def _make_frontend(opening: Opening, hosts: list[PendingSession]) -> Screen | PlainFrontend:
@@ -162,6 +169,6 @@ def _make_frontend(opening: Opening, hosts: list[PendingSession]) -> Screen | Pl
             images=opening.home.cache / "pasted",
         )
         return screen
-    from cli.tui.screen.plain_frontend import PlainFrontend
+    from cli.tui.screen.plain_frontend import open_plain_frontend
 
-    return PlainFrontend()
+    return open_plain_frontend()

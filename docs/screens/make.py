@@ -2,16 +2,20 @@
 
     python docs/screens/make.py [NAME…]
 
-What is seen is what the program wrote: a screen model (pyte) of its output, cell by cell.
+What is seen is what the program wrote: a screen model (pyte) of its output, cell by cell. Each state is drawn at the
+size that the documents show (96x30), and at 80x24 and 120x40 as `NAME-80x24.svg` and `NAME-120x40.svg`. On a loaded
+machine, what stands on them may be some rows higher or lower: how far they have scrolled depends on what was redrawn.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable
 from html import escape
+from itertools import product
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -19,6 +23,7 @@ sys.path.insert(0, str(CHECKOUT))
 
 from cli.commands.setup.demo_repository import create_demo_repository
 from cli.output.style.terminal import measure_columns
+from cli.tui.conversation.header import TIPS
 from tests.support import cli
 from tests.support import terminal as support
 from tests.support.scenes import open_story, open_work, story, work
@@ -26,7 +31,9 @@ from tests.support.talking import at_rest, make_shop
 from tests.support.terminal import Terminal
 
 HERE = Path(__file__).parent
-COLUMNS, ROWS = 96, 30
+SIZES = ((96, 30), (80, 24), (120, 40))
+"""Columns and rows; the first is that of the documents."""
+
 CELL, LINE, FONT = 8.43, 18, 14
 """Pixels: the width of a character of the usual monospaced fonts at this size, and the height of a row."""
 
@@ -65,7 +72,7 @@ def _row(row: dict, columns: int, y: float) -> list[str]:
         end, look = start + 1, _look(row[start])
         while end < columns and _look(row[end]) == look:
             end += 1
-        text = "".join(row[x].data for x in range(start, end)).rstrip()
+        text = _steady("".join(row[x].data for x in range(start, end))).rstrip()
         inset = len(text) - len(text.lstrip())
         colour, back, bold, under, slanted = look
         x, width = 12 + start * CELL, (end - start) * CELL
@@ -87,6 +94,18 @@ def _row(row: dict, columns: int, y: float) -> list[str]:
     return parts
 
 
+def _steady(text: str) -> str:
+    """The text without what differs from run to run: times, spinner, names of commits and sessions, the tip."""
+    text = re.sub(r" ?\(\d+\.\d s\)$", "", text)  # of an action that took longer than a second
+    text = re.sub(r"\d+\.\d s\b", "1.2 s", text)
+    text = re.sub(r"· \d+ s ·", "· 3 s ·", text)
+    text = re.sub(r"[◐◓◑◒]", "◐", text)
+    text = re.sub(r"\b\d{1,2} [A-Z][a-z]{2} \d\d:\d\d", "30 Nov 12:00", text)
+    text = re.sub(r"\b\d{8}-\d{6}-[0-9a-f]{4}\b", "20261130-120000-1a2b", text)
+    text = re.sub(r"(git_commit .*: )[0-9a-f]{7,}", r"\g<1>1a2b3c4", text)
+    return re.sub(r"^tip: .*", f"tip: {TIPS[0]}", text)
+
+
 def _look(cell: object) -> tuple[str, str, bool, bool, bool]:
     colour = _colour(cell.fg, COLOURS["default"])  # type: ignore[attr-defined]
     back = BACKGROUND if cell.bg == "default" else _colour(cell.bg, BACKGROUND)  # type: ignore[attr-defined]
@@ -105,26 +124,26 @@ def _colour(name: str, otherwise: str) -> str:
 Save = Callable[[str, Terminal, str], None]
 
 
-def told(root: Path, save: Save) -> None:
+def draw_story(root: Path, save: Save, columns: int, rows: int) -> None:
     """An answer, completion, a question, a finished turn; then all of the session, and the sessions to choose from."""
-    with open_story(root, COLUMNS, ROWS) as terminal:
+    with open_story(root, columns, rows) as terminal:
         for name in story(terminal):
             save(name, terminal, TITLES[name])
 
 
-def worked(root: Path, save: Save) -> None:
+def draw_work(root: Path, save: Save, columns: int, rows: int) -> None:
     """A command runs, and more is typed meanwhile; a plan waits to be agreed to."""
-    with open_work(root, COLUMNS, ROWS) as terminal:
+    with open_work(root, columns, rows) as terminal:
         for name in work(terminal):
             if name in ("working", "plan"):
                 save(name, terminal, TITLES[name])
 
 
-def repaired(root: Path, save: Save) -> None:
+def draw_repair(root: Path, save: Save, columns: int, rows: int) -> None:
     """The offline engine repairs an example project: no model."""
     project = create_demo_repository(root.parent / "ledger")
     argv = [*cli.PATCHWRIGHT, "--model", "offline"]
-    with Terminal(argv, cwd=project, env=cli.environment(), columns=COLUMNS, rows=ROWS) as terminal:
+    with Terminal(argv, cwd=project, env=cli.environment(), columns=columns, rows=rows) as terminal:
         at_rest(terminal)
         terminal.type("make the failing tests pass\r")
         terminal.wait("✔ done")
@@ -132,9 +151,9 @@ def repaired(root: Path, save: Save) -> None:
         save("repaired", terminal, TITLES["repaired"])
 
 
-def helped(root: Path, save: Save) -> None:
+def draw_help(root: Path, save: Save, columns: int, rows: int) -> None:
     """The list of commands and keys."""
-    with open_story(root, COLUMNS, 84) as terminal:
+    with open_story(root, columns, 84 if (columns, rows) == SIZES[0] else rows) as terminal:
         at_rest(terminal)
         terminal.type("/help\r")
         terminal.wait("Ctrl-R")
@@ -153,7 +172,7 @@ TITLES = {
     "repaired": "Without a model: the offline engine",
     "help": "/help",
 }
-SCENES = (told, worked, repaired, helped)
+SCENES = (draw_story, draw_work, draw_repair, draw_help)
 
 
 def main() -> None:
@@ -162,12 +181,14 @@ def main() -> None:
     os.environ["COLORTERM"] = "truecolor"  # wherever they are drawn
     wanted = set(sys.argv[1:]) or set(TITLES)
 
-    def save(name: str, terminal: Terminal, title: str) -> None:
-        if name in wanted:
-            (HERE / f"{name}.svg").write_text(svg(terminal, title), "utf-8")
-            print(f"docs/screens/{name}.svg")
+    for scene, (columns, rows) in product(SCENES, SIZES):
+        size = "" if (columns, rows) == SIZES[0] else f"-{columns}x{rows}"
 
-    for scene in SCENES:
+        def save(name: str, terminal: Terminal, title: str, size: str = size) -> None:
+            if name in wanted:
+                (HERE / f"{name}{size}.svg").write_text(svg(terminal, title), "utf-8")
+                print(f"docs/screens/{name}{size}.svg")
+
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder)
             config = home / "own/config/settings.toml"
@@ -178,7 +199,7 @@ def main() -> None:
             os.environ.update(
                 HOME=str(home), PATCHWRIGHT_HOME=str(home / "own"), GIT_CONFIG_GLOBAL=str(home / "gitconfig")
             )
-            scene(make_shop(Path(folder) / "shop"), save)
+            scene(make_shop(Path(folder) / "shop"), save, columns, rows)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,24 @@ def test_trust_outside_a_repository_advises_nothing_that_it_does_not_take(tmp_pa
     assert "--no-commit" not in result.err
 
 
-@pytest.mark.parametrize("group", ["", "session", "functions", "config", "hook", "policy", "context"])
+@pytest.mark.parametrize(
+    "group",
+    [
+        "",
+        "session",
+        "functions",
+        "config",
+        "hook",
+        "policy",
+        "context",
+        "runs",
+        "model",
+        "memory",
+        "eval",
+        "tune",
+        "plugin",
+    ],
+)
 def test_no_line_of_a_list_of_commands_is_cut_in_a_narrow_terminal(group: str, plain: Path) -> None:
     listed = run(*group.split(), "--help", cwd=plain, env={"COLUMNS": "80"}).out.partition(
         "Commands:" if group else "Work:"

@@ -70,6 +70,7 @@ def test_the_work_is_done_and_nothing_of_the_repository_ran_outside(
 ) -> None:
     model = script(tmp_path, WORK)
     before = stranger.repo.head()
+    git(stranger, "config", "commit.gpgSign", "false")
     done = run("run", "fix the total", "-C", stranger.root, "--model", model, cwd=tmp_path)
     assert done.code == 0, done.err
     assert (stranger.ran(), stranger.leaked()) == ([], [])
@@ -79,6 +80,17 @@ def test_the_work_is_done_and_nothing_of_the_repository_ran_outside(
     assert "not run, since this repository is not trusted" in done.err
     assert "hook pre-commit" in done.err
     assert "patchwright trust" in done.err
+    assert (stranger.ran(), stranger.leaked()) == ([], [])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_a_commit_that_its_program_is_to_sign_is_refused(stranger: Hostile, tmp_path: Path) -> None:
+    before = stranger.repo.head()
+    done = run("run", "fix the total", "-C", stranger.root, "--model", script(tmp_path, WORK), cwd=tmp_path)
+    assert (done.code, stranger.repo.head()) == (13, before), done.err
+    assert f"signed by gpg.program = {stranger.root}/traps/gpg" in done.out
+    assert "patchwright trust" in done.out
     assert (stranger.ran(), stranger.leaked()) == ([], [])
 
 

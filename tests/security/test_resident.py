@@ -65,7 +65,10 @@ def list_servers(owner: int) -> list[int]:
 
 
 def find_parent(process: int) -> int:
-    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    try:
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:  # it ended meanwhile
+        return 0
 
 
 @pytest.fixture(params=["root", "user"] if IS_STRESS else ["user"])

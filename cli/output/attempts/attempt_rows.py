@@ -9,7 +9,7 @@ from typing import Any
 
 from agent.strategy.person.attempt_tree import AttemptNode, AttemptTree, State
 from cli.output.amounts import format_money
-from cli.output.style.paint import MARKS, Paint, Style
+from cli.output.style.paint import Paint, Style, get_mark
 from cli.output.style.terminal import truncate_text
 from cli.output.tables import Column
 from sandbox.lazy_dataclass import dataclass
@@ -111,12 +111,11 @@ def describe_row(row: AttemptRow) -> list[str]:
 
 def format_lines(rows: Sequence[AttemptRow], width: int, paint: Paint, *, unicode: bool) -> list[str]:
     """Return one line for each attempt, indented as the tree is. width: 0 for no limit"""
-    column = 0 if unicode else 1
-    between, dots = MARKS["between"][column], MARKS["ellipsis"][column]
+    between, dots = get_mark("between", unicode=unicode), get_mark("ellipsis", unicode=unicode)
     lines = []
     for row in rows:
         mark, style = _choose_mark(row)
-        text = f"{MARKS[mark][column]} {row.name}: {between.join(describe_row(row))}"
+        text = f"{get_mark(mark, unicode=unicode)} {row.name}: {between.join(describe_row(row))}"
         lines.append(paint(truncate_text(text, width, ellipsis=dots) if width else text, style))
     return lines
 

@@ -5,28 +5,44 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from cli.output.style.theme import get_background, get_hues
+from cli.output.style.theme import get_background, get_hues, has_colours
 from sandbox.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffColours:
-    """SGR parameters of the backgrounds of lines, and of the words that changed in them."""
+    """SGR parameters of the backgrounds of lines, and of the words that changed in them.
+
+    brings_text: the backgrounds are dark whatever the terminal's is, and come with a light colour of text
+    """
 
     added: str
     removed: str
     added_words: str
     removed_words: str
+    brings_text: bool = False
 
 
 def choose_diff_colours(env: Mapping[str, str] = os.environ) -> DiffColours | None:
-    """Return faint backgrounds; None if the terminal has none, or it is not known whether it is dark or light."""
+    """Return faint backgrounds, dark ones with light text if the terminal's own is not known; None if it has none."""
     depth = find_colour_depth(env)
-    names = _BACKGROUNDS.get((get_hues(), get_background()))
-    if not depth or names is None:
+    if not depth or not has_colours():
         return None
+    background = get_background()
+    names = _BACKGROUNDS[get_hues(), background or "dark"]
     added, removed, added_words, removed_words = (_format_parameters(each, depth) for each in names)
-    return DiffColours(added=added, removed=removed, added_words=added_words, removed_words=removed_words)
+    if not background:
+        added, removed = f"{added};{_LIGHT_TEXT}", f"{removed};{_LIGHT_TEXT}"
+    return DiffColours(
+        added=added,
+        removed=removed,
+        added_words=added_words,
+        removed_words=removed_words,
+        brings_text=not background,
+    )
+
+
+_LIGHT_TEXT = "38;5;254"
 
 
 Tone = tuple[str, int]

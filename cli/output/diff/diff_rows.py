@@ -91,8 +91,8 @@ class DiffPainter:
         ground = self._get_ground(sign)
         hue = {"+": "green", "-": "red"}.get(sign, "dim")
         parts = [
-            (get_sgr_parameters(hue if ground else "dim"), gutter),
-            (get_sgr_parameters(hue), f"{shown} "),
+            (self._find_parameters(sign, hue if ground else "dim"), gutter),
+            (self._find_parameters(sign, hue), f"{shown} "),
         ]
         taken = len(gutter) + 2 + sum(measure_columns(text) for _, text in cells)
         tail = " " * (width - taken) if width and (pad or (ground and self._layout.fill == "spaces")) else ""
@@ -150,7 +150,8 @@ class DiffPainter:
     def _find_parameters(self, sign: str, style: str) -> str:
         if style == "code.comment" and self._get_ground(sign):
             return _ITALIC
-        return get_sgr_parameters(style) if style else ""
+        on_dark = self._colours is not None and self._colours.brings_text and sign in ("+", "-")
+        return get_sgr_parameters(style, on_dark=on_dark) if style else ""
 
 
 _ITALIC = "3"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from agent.events import Event, SessionStart
 from agent.session.undo import Timeline
@@ -41,6 +41,14 @@ def read_session_patch(events: Iterable[Event], snapshots: Snapshots) -> Session
             for each in snapshots.list_changes(before, after):
                 first = states[each.path][0] if each.path in states else each.before
                 states[each.path] = (first, each.after)
+    patch, left_out = format_states(snapshots, states)
+    return SessionPatch(patch=patch, left_out=left_out, model=model)
+
+
+def format_states(
+    snapshots: Snapshots, states: Mapping[str, tuple[State | None, State | None]]
+) -> tuple[str, list[str]]:
+    """Return changes as a patch, and the paths whose change is no text. states: of each path, before and after"""
     parts: list[str] = []
     left_out: list[str] = []
     for path, (old, new) in sorted(states.items()):
@@ -51,7 +59,7 @@ def read_session_patch(events: Iterable[Event], snapshots: Snapshots) -> Session
             left_out.append(path)
         else:
             parts.append(text)
-    return SessionPatch(patch="".join(parts), left_out=left_out, model=model)
+    return "".join(parts), left_out
 
 
 def _format_file(snapshots: Snapshots, path: str, old: State | None, new: State | None) -> str | None:

@@ -227,7 +227,13 @@ def _describe_block(data: Data) -> str:
     )
 
 
+def _get_list(data: Data, key: str) -> list[object]:
+    found = data.get(key)
+    return list(found) if isinstance(found, list | tuple) else []
+
+
 _RESULTS: dict[str, Callable[[Data], str]] = {
+    "answers": lambda data: "; ".join(filter(None, map(str, _get_list(data, "answers")))),
     "report": _describe_report,
     "checked_tests": _describe_report,
     "commit": _describe_commit,

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from agent.events import ObservationEvent
 from cli.output.diff.diff_parser import parse_diff
 from cli.output.lines.action_descriptions import describe_result
-from cli.output.style.paint import MARKS, Paint, Style, get_mark
+from cli.output.style.paint import Paint, Style, get_mark
 from cli.output.style.terminal import measure_columns, truncate_text
 from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.sanitize import quote_name, sanitize_text
 
 LEAST = 8
@@ -43,6 +44,8 @@ def format_heading(event: ObservationEvent, target: str, fold: str, style: Headi
     dots = get_mark("ellipsis", unicode=style.unicode)
     tool = truncate_text(quote_name(event.tool), style.width // 2, ellipsis=dots)
     about = sanitize_text(target).replace("\n", " ").replace("\t", " ")
+    if not style.unicode:
+        about = _TYPOGRAPHY.sub(lambda match: f"{match[1]}-" if match[1] else "...", about)
     room = style.width - measure_columns(f"{sign} {tool}")
     beside = f"{get_mark('between', unicode=style.unicode)}{fold}" if fold else ""
     if beside and room - measure_columns(f" {tail}{beside}") < min(measure_columns(about), LEAST_BESIDE):
@@ -57,6 +60,10 @@ def format_heading(event: ObservationEvent, target: str, fold: str, style: Headi
     colour = _choose_colour(event)
     heading = f"{style.paint(sign, colour)} {style.paint(tool, 'bold')}{about}{style.paint(tail, 'dim')}"
     return [heading, *below]
+
+
+_TYPOGRAPHY = compile_lazily(r"(?<=:)(\d+)–|(?<= )…$")
+"""Of descriptions: between the lines that are read, and after the first line of a text. The rest is quoted."""
 
 
 def format_fold(lines: int, rest: str) -> str:
@@ -101,7 +108,7 @@ def _format_tail(event: ObservationEvent, *, unicode: bool) -> str:
     """Format the result and the time, after a colon if there is a result."""
     came, quick = describe_result(event.data), event.seconds < 1 and "exit" not in event.data
     if not unicode:
-        came = came.replace(*MARKS["minus"])
+        came = came.replace("−", "-")
     time = "" if quick else f"({event.seconds:.1f} s)"
     tail = " ".join(part for part in (sanitize_text(came), time) if part)
     return f"{':' if came else ''} {tail}" if tail else ""

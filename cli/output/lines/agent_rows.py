@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from agent.team.activity import AgentActivity, AgentRow
 from cli.output.amounts import format_duration, format_money, format_tokens
-from cli.output.style.paint import MARKS, Paint, Style
+from cli.output.style.paint import Paint, Style, get_mark
 from cli.output.style.terminal import truncate_text
 from sandbox.sanitize import sanitize_text
 from tools.core.text import format_count
@@ -22,7 +22,9 @@ def format_tree(activity: AgentActivity, width: int, paint: Paint, *, unicode: b
         lines.append(_format_head(row, depth, width, paint, unicode=unicode))
         if row.last:
             text = f"{'  ' * depth}    {_clean(row.last)}"
-            lines.append(paint(truncate_text(text, width, ellipsis=_get_mark("ellipsis", unicode)), "dim"))
+            lines.append(
+                paint(truncate_text(text, width, ellipsis=get_mark("ellipsis", unicode=unicode)), "dim")
+            )
     return lines
 
 
@@ -32,8 +34,12 @@ def format_working(activity: AgentActivity, width: int, paint: Paint, *, unicode
     working = [row for row in tree if row.state == "working"]
     lines = []
     for row in working[:MOST_LIVE]:
-        text = _join([f"{_get_mark('doing', unicode)} {row.name}", *_list_amounts(row), row.last], unicode)
-        lines.append(paint(truncate_text(text, width, ellipsis=_get_mark("ellipsis", unicode)), "cyan"))
+        text = _join(
+            [f"{get_mark('doing', unicode=unicode)} {row.name}", *_list_amounts(row), row.last], unicode
+        )
+        lines.append(
+            paint(truncate_text(text, width, ellipsis=get_mark("ellipsis", unicode=unicode)), "cyan")
+        )
     if len(working) > MOST_LIVE:
         lines.append(paint(f"  {len(working) - MOST_LIVE} more: /agents", "dim"))
     return lines
@@ -43,7 +49,7 @@ def format_heads(activity: AgentActivity, *, unicode: bool) -> list[tuple[str, s
     """Return (mark and name, state and cost) of each agent, for a list to choose from."""
     rows = []
     for depth, row in activity.list_tree():
-        name = f"{'  ' * depth}{_get_mark(_choose_mark(row)[0], unicode)} {row.name}"
+        name = f"{'  ' * depth}{get_mark(_choose_mark(row)[0], unicode=unicode)} {row.name}"
         facts = (describe_state(row), _describe_files(row), *_list_amounts(row))
         rows.append((name, _join([each for each in facts if each], unicode)))
     return rows
@@ -56,9 +62,9 @@ def describe_state(row: AgentRow) -> str:
 
 def _format_head(row: AgentRow, depth: int, width: int, paint: Paint, *, unicode: bool) -> str:
     mark, style = _choose_mark(row)
-    name = f"{'  ' * depth}{_get_mark(mark, unicode)} {row.name}"
+    name = f"{'  ' * depth}{get_mark(mark, unicode=unicode)} {row.name}"
     text = _join([name, describe_state(row), _describe_files(row), *_list_amounts(row), row.task], unicode)
-    return paint(truncate_text(text, width, ellipsis=_get_mark("ellipsis", unicode)), style)
+    return paint(truncate_text(text, width, ellipsis=get_mark("ellipsis", unicode=unicode)), style)
 
 
 def _describe_files(row: AgentRow) -> str:
@@ -90,14 +96,10 @@ def _list_amounts(row: AgentRow) -> list[str]:
 
 
 def _join(parts: Iterable[str], unicode: bool) -> str:
-    return _get_mark("between", unicode).join(
+    return get_mark("between", unicode=unicode).join(
         _clean(each) if n else each for n, each in enumerate(parts) if each
     )
 
 
 def _clean(text: str) -> str:
     return " ".join(sanitize_text(text).split())
-
-
-def _get_mark(name: str, unicode: bool) -> str:
-    return MARKS[name][0 if unicode else 1]

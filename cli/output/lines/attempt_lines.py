@@ -17,7 +17,7 @@ from agent.events import (
 )
 from agent.strategy.candidate import describe_candidate
 from cli.output.amounts import format_money
-from cli.output.style.paint import MARKS, Paint, Style
+from cli.output.style.paint import Paint, Style, get_mark
 from cli.output.style.terminal import truncate_text
 from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_text
@@ -115,9 +115,9 @@ class AttemptTable:
         return True
 
     def _format_row(self, row: _Row, depth: int, width: int, paint: Paint, *, unicode: bool) -> str:
-        column = 0 if unicode else 1
-        between, dots = MARKS["between"][column], MARKS["ellipsis"][column]
+        between, dots = get_mark("between", unicode=unicode), get_mark("ellipsis", unicode=unicode)
         mark, style = _get_mark(row, self.choice)
+        sign = get_mark(mark, unicode=unicode)
         role = row.attempt.hint if row.attempt.strategy == "team" else ""
         if row.ended is not None:
             told = _describe_role(row.ended, role) if role else describe_candidate(row.ended)
@@ -128,7 +128,7 @@ class AttemptTable:
         parts += [each for each in describe_variation(row.attempt) if each != role]
         text = sanitize_text(between.join(filter(None, parts))).replace("\n", " ")
         return paint(
-            truncate_text(f"{MARKS[mark][column]} {'  ' * min(depth, DEEPEST)}{text}", width, ellipsis=dots),
+            truncate_text(f"{sign} {'  ' * min(depth, DEEPEST)}{text}", width, ellipsis=dots),
             style,
         )
 

@@ -8,7 +8,7 @@ from typing import Any
 from agent.events import Event, RequirementsEvent, RubricEvent, SpecCheckEvent
 from agent.verify.requirement import restore_requirement, walk_tree
 from cli.output.diff.diff_layout import DiffLayout
-from cli.output.style.paint import MARKS, Paint, Style, get_mark
+from cli.output.style.paint import Paint, Style, get_mark
 from cli.output.style.terminal import wrap_words
 from sandbox.sanitize import sanitize_text
 
@@ -95,7 +95,7 @@ def format_requirements(
         if each.kind != "group" and state in counts:
             counts[state] += 1
         indent = "  " * depth
-        sign = MARKS[name][0 if unicode else 1]
+        sign = get_mark(name, unicode=unicode)
         basis = f"[{item.get('evidence') or 'not checked'}] " if state and each.kind != "group" else ""
         rows.append((f"  {indent}{sign} {each.id} {basis}{each.text}", style))
         if state in ("not met", "not checked") and (detail := str(item.get("detail") or "")):

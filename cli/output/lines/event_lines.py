@@ -40,9 +40,10 @@ from cli.output.lines.action_descriptions import (
     iterate_suspects,
 )
 from cli.output.lines.action_heading import HeadingStyle, count_folded_lines, format_fold, format_heading
+from cli.output.lines.decisive_lines import select_decisive_lines
 from cli.output.lines.turn_summary import FailureTally, format_summary
-from cli.output.style.paint import MARKS, Style, make_painter
-from cli.output.style.terminal import truncate_text
+from cli.output.style.paint import Style, get_mark, make_painter
+from cli.output.style.terminal import truncate_text, wrap_hanging
 from sandbox.sanitize import quote_name, sanitize_text
 
 Texts = Literal["steps", "all", "none"]
@@ -59,14 +60,10 @@ REASON_LINES = 3
 """Lines below a failure that ends in a colon."""
 
 OUTPUT_LINES = 3
-"""Last lines of a failed command's output: enough to recognise the error."""
+"""Lines of a failed command's output: enough to recognise the error."""
 
 _SILENT = {"plan", "finish", "propose"}
 """Tools with their own view: the plan, and the summary that ends a turn."""
-
-
-def _leave_unlinked(line: str) -> str:
-    return line
 
 
 class LineView:
@@ -87,14 +84,14 @@ class LineView:
         width: int,
         unicode: bool = True,
         texts: Texts = "steps",
-        facts: Callable[[], Sequence[str]] = tuple,
+        facts: Callable[[End], Sequence[str]] = lambda end: (),
         brief: bool = False,
         wraps: bool = False,
         rest: str = "",
     ) -> None:
         self.width = width
         self.actions = ActionTracker()
-        self.link: Callable[[str], str] = _leave_unlinked
+        self.link: Callable[[str], str] = str
         """Turns the paths of a finished line into links."""
         self._write = write
         self._colour = colour
@@ -160,6 +157,7 @@ class LineView:
                 return [self._format_mark_line("said", "dim", event.text.partition("\n")[0])]
             case Verification():
                 self.is_led = False  # a model that is asked to go on answers for itself
+                self._tests.add_check(event)
                 return list(self._format_verification(event))
             case VerdictEvent(attempt=None):
                 return list(self._format_verdict(event))
@@ -202,12 +200,16 @@ class LineView:
                 return [self._paint(row, "yellow") for row in rows]
             case Signal(name="plan-mode"):  # the terminal says more about it
                 return []
+            case Signal(name="model"):  # what a provider says is read to its end
+                words = f"{self._get_mark('quiet')} {sanitize_text(event.detail)}"
+                return [self._paint(row, "dim") for row in self._wrap_words(words, "  ")]
             case Signal():
                 self.is_led |= event.name == LEAD
                 return [self._format_mark_line("quiet", "dim", event.detail or event.name)]
             case ErrorEvent():
-                hint = [f"  {sanitize_text(event.hint)}"] if event.hint else []
-                return [self._paint(f"patchwright: {sanitize_text(event.message)}", "red"), *hint]
+                hint = self._wrap_words(f"  {sanitize_text(event.hint)}", "  ") if event.hint else []
+                rows = self._wrap_words(f"patchwright: {sanitize_text(event.message)}")
+                return [*(self._paint(row, "red") for row in rows), *hint]
             case End():
                 self.is_led = False
                 seconds = max(event.time - self._started - self.waited, 0.0) if self._started else 0.0
@@ -218,9 +220,20 @@ class LineView:
                     width=self.width,
                     paint=self._paint,
                     unicode=self._unicode,
-                    more=[self._tests.describe_change(unicode=self._unicode), *self._facts()],
+                    still_failing=self._tests.excused,
+                    more=[self._tests.describe_change(unicode=self._unicode), *self._facts(event)],
                 )
         return []
+
+    def _wrap_words(self, text: str, indent: str = "") -> list[str]:
+        """Wrap a text between words where this view wraps lines."""
+        if not self._wraps:
+            return [text]
+        rows = list[str]()
+        for line in text.split("\n"):
+            first, *others = wrap_hanging(line, self.width, indent)
+            rows += [first, *(indent + each.strip() for each in others)]
+        return rows
 
     def _format_mark_line(self, name: str, style: Style, text: str) -> str:
         """Format a mark and one line of untrusted text, truncated to the width."""
@@ -231,7 +244,7 @@ class LineView:
         )
 
     def _get_mark(self, name: str) -> str:
-        return MARKS[name][0 if self._unicode else 1]
+        return get_mark(name, unicode=self._unicode)
 
     def _format_message(self, event: MessageEvent) -> Iterator[str]:
         usage = event.usage
@@ -300,7 +313,7 @@ class LineView:
         if not event.data["exit"]:
             return
         lines = [line for line in event.text.splitlines()[1:] if line.strip()]
-        for line in lines[-OUTPUT_LINES:]:
+        for line in select_decisive_lines(lines, OUTPUT_LINES):
             yield self._paint(self._format_detail(line), "dim")
 
     def _format_failures(self, report: Mapping[str, object]) -> Iterator[str]:
@@ -362,7 +375,7 @@ class LineView:
 
     def _format_verdict(self, event: VerdictEvent) -> Iterator[str]:
         """Yield the lines of a failing check; those of the tests are a `verification`, weakened ones a signal."""
-        if event.name == "gaming" and event.outcome == "unknown":
+        if event.name in ("gaming", "scope") and event.outcome == "unknown":
             for row in sanitize_text(event.detail).splitlines():
                 yield self._format_mark_line("warn", "yellow", f"look at: {row.strip()}")
             return

@@ -10,7 +10,7 @@ from cli.output.diff.diff_view import format_diff
 from cli.output.lines.event_lines import LineView
 from cli.output.prompt_echo import format_prompt_echo
 from cli.output.style.paint import make_painter
-from cli.output.style.terminal import wrap_characters
+from cli.output.style.terminal import split_columns
 from sandbox.sanitize import sanitize_text
 
 MOST = 2_000
@@ -88,4 +88,5 @@ class FullEventView:
         return ["", *f"{stream.feed(text)}{stream.close()}".rstrip("\n").split("\n"), ""]
 
     def _wrap_rows(self, text: str, indent: int) -> list[str]:
-        return wrap_characters(sanitize_text(text).replace("\t", "    "), self._width - indent)
+        lines = sanitize_text(text).replace("\t", "    ").split("\n")
+        return [row for line in lines for row in split_columns(line, self._width - indent)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agent.events import End
+from agent.events import End, Verification
 from cli.output.amounts import format_duration, format_price, format_tokens
-from cli.output.style.paint import MARKS, Paint, Style
+from cli.output.style.paint import Paint, Style, get_mark
 from cli.output.style.terminal import measure_columns, truncate_text
 from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_text
@@ -32,24 +32,33 @@ def format_summary(
     width: int,
     paint: Paint,
     unicode: bool,
+    still_failing: int = 0,
     more: Sequence[str] = (),
 ) -> list[str]:
     """Format the summary on as few lines as the width allows, broken between its parts.
 
     unpriced: at least one call had no known price, so that the cost is a lower bound
+    still_failing: tests of the last check that failed before the turn as well, and were not to be mended
     more: other facts, ready for display; empty ones are left out
     """
-    column = 0 if unicode else 1
     name, style, words = _OUTCOMES.get(end.outcome, ("bad", "red", f"failed: {end.outcome}"))
     if end.outcome == "limit" and end.summary:
         words = f"{words}: {sanitize_text(end.summary)}"
     elif end.reason:
         words = f"{words}: {sanitize_text(end.reason)}"
-    parts = [f"{MARKS[name][column]} {words}", *_collect_facts(end, seconds, unpriced), *filter(None, more)]
+    red = _describe_still_failing(still_failing)
+    if red and end.outcome == "done":
+        name, style = "warn", "yellow"
+    mark = get_mark(name, unicode=unicode)
+    parts = [
+        words if words.startswith(mark.removesuffix(":")) else f"{mark} {words}",
+        *_collect_facts(end, seconds, unpriced, red),
+        *filter(None, more),
+    ]
     lines: list[str] = []
-    between = MARKS["between"][column]
+    between = get_mark("between", unicode=unicode)
     for part in parts:
-        part = truncate_text(part, width - 2, ellipsis=MARKS["ellipsis"][column])
+        part = truncate_text(part, width - 2, ellipsis=get_mark("ellipsis", unicode=unicode))
         if lines and measure_columns(lines[-1]) + measure_columns(between) + measure_columns(part) <= width:
             lines[-1] += between + part
         else:
@@ -57,21 +66,30 @@ def format_summary(
     return [paint(line, style) if index == 0 else paint(line, "dim") for index, line in enumerate(lines)]
 
 
+def count_failures(report: Mapping[str, object]) -> int:
+    """Return the number of failed and broken tests of a report."""
+    numbers = [report.get(key) for key in ("failed", "errors")]
+    return sum(each for each in numbers if isinstance(each, int))
+
+
 @dataclass(slots=True)
 class FailureTally:
-    """Number of failing tests in a turn's first and last test run."""
+    """Number of failing tests in a turn's first and last test run. excused: those with which its check passed"""
 
+    excused: int = 0
     _first: int | None = None
     _last: int = 0
-    _passed: int = 0
 
     def add_report(self, report: Mapping[str, object]) -> None:
         """Add a run's report; one that ran no test is ignored."""
-        numbers = [report.get(key) for key in ("passed", "failed", "errors")]
-        passed, failed, errors = (each if isinstance(each, int) else 0 for each in numbers)
-        if passed + failed + errors:
-            self._last, self._passed = failed + errors, passed
+        failed = count_failures(report)
+        if report.get("passed") or failed:
+            self._last = failed
             self._first = self._last if self._first is None else self._first
+
+    def add_check(self, check: Verification) -> None:
+        """Add the check of the turn's end: it passes with tests that failed before the turn as well."""
+        self.excused = count_failures(check.report) if check.outcome == "passed" else 0
 
     def describe_change(self, *, unicode: bool) -> str:
         """Return the change between the two; "" if there was one run, or no change."""
@@ -81,11 +99,16 @@ class FailureTally:
         return f"failing tests {self._first} {arrow} {self._last}"
 
 
-def _collect_facts(end: End, seconds: float, unpriced: bool) -> list[str]:
+def _describe_still_failing(number: int) -> str:
+    return f"{number} test{' fails' if number == 1 else 's fail'} as before" if number else ""
+
+
+def _collect_facts(end: End, seconds: float, unpriced: bool, red: str = "") -> list[str]:
     files, used = len(end.files), end.usage.input + end.usage.output
     facts = [
         f"{files} file{'' if files == 1 else 's'}" if files else "",
         _describe_verification(end.verification),
+        red,
         f"commit {end.commit[:7]}" if end.commit else "",
         "not committed" if end.not_committed and not end.reason else "",
         f"{end.steps} step{'' if end.steps == 1 else 's'}" if end.steps else "",

@@ -17,19 +17,25 @@ LONGEST_LINE = 2_000
 """Maximum characters of a highlighted line: lexers are not made for minified files."""
 
 
+OF_NO_LANGUAGE = "cyan"
+"""Style of code whose language is not known, as of code within a line: nothing else tells it from prose."""
+
+
 class CodePainter:
     """Highlighter for the lines of one piece of code, in order.
 
-    language: as named by a fence; without a known lexer, or without colour, the text is unchanged
+    language: as named by a fence; without colour the text is unchanged
+    unknown: style of text without a known lexer
     """
 
-    def __init__(self, language: str, *, colour: bool) -> None:
+    def __init__(self, language: str, *, colour: bool, unknown: str = "") -> None:
         self._lexer = _find_lexer(language) if colour and language else None
+        self._unknown = unknown if colour else ""
 
-    def paint_line(self, text: str, width: int) -> str:
-        """Return the line, safe and coloured, broken at exactly `width` columns."""
+    def paint_line(self, text: str, width: int = 0) -> str:
+        """Return the line, safe and coloured, broken at exactly `width` columns if one is given."""
         parts = self.tokenize_line(text)
-        if text.isascii() and sum([len(part) for _, part in parts]) <= width:
+        if not width or (text.isascii() and sum([len(part) for _, part in parts]) <= width):
             return _join_parts(parts)
         return "\n".join(break_rows(parts, width))
 
@@ -46,7 +52,7 @@ class CodePainter:
         """Return (style, text) of the parts of a line, safe and without tabs; neighbours have different styles."""
         text = sanitize_text(text).replace("\t", "    ")
         if self._lexer is None or len(text) > LONGEST_LINE:
-            return [("", text)]
+            return [(self._unknown, text)]
         parts: list[tuple[str, str]] = []
         last, run = "", ""
         for kind, value in self._lexer.lex_line(text + "\n"):

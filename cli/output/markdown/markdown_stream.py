@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from cli.output.diff.diff_colours import choose_diff_colours
 from cli.output.markdown.block_splitter import BlockSplitter, Piece
-from cli.output.markdown.code_block import CODE_INDENT, draw_code_line, draw_code_title
-from cli.output.markdown.code_painter import CodePainter
+from cli.output.markdown.code_block import draw_code_title
+from cli.output.markdown.code_painter import OF_NO_LANGUAGE, CodePainter
 from cli.output.markdown.paragraph import READABLE_WIDTH, render_paragraph
 from cli.output.style.terminal import split_columns
 from cli.output.style.theme import apply_style
@@ -20,10 +20,14 @@ _DIFF_HEADERS = ("+++ ", "--- ", "diff ", "index ")
 
 
 class MarkdownStream:
-    """Renderer of streamed Markdown as terminal lines. `feed` and `close` return lines that are final."""
+    """Renderer of streamed Markdown as terminal lines. `feed` and `close` return lines that are final.
 
-    def __init__(self, *, width: int, colour: bool) -> None:
+    breaks_code: break long lines of code; otherwise the terminal wraps them, which copies them as one line
+    """
+
+    def __init__(self, *, width: int, colour: bool, breaks_code: bool = True) -> None:
         self.width = width
+        self._breaks_code = breaks_code
         self._colour = colour
         self._blocks = BlockSplitter()
         self._drawn: tuple[Piece, int, str] | None = None  # unfinished piece last drawn, width, lines
@@ -55,7 +59,7 @@ class MarkdownStream:
         printed = []
         for piece in pieces:
             if piece.first:
-                self._code = CodePainter(piece.language, colour=self._colour)
+                self._code = self._make_painter(piece)
             drawn = self._render_piece(piece)
             if drawn or piece.kind == "code":
                 printed.append(f"\n{drawn}\n" if self._needs_gap(piece) else f"{drawn}\n")
@@ -68,17 +72,18 @@ class MarkdownStream:
     def _render_piece(self, piece: Piece, *, live: bool = False) -> str:
         if piece.kind == "block":
             return self._render_block(piece.text)
-        width = self.width - len(CODE_INDENT)
+        width = self.width if live or self._breaks_code else 0
         if self._colour and piece.language in DIFF_LANGUAGES:
-            painted = paint_diff_line(piece.text, width)
+            row = paint_diff_line(piece.text, width)
         elif live:
-            painter = CodePainter(piece.language, colour=self._colour) if piece.first else self._code
-            painted = painter.preview_line(piece.text, width)
+            row = (self._make_painter(piece) if piece.first else self._code).preview_line(piece.text, width)
         else:
-            painted = self._code.paint_line(piece.text, width)
-        row = draw_code_line(painted, colour=self._colour)
+            row = self._code.paint_line(piece.text, width)
         title = draw_code_title(piece.language, self.width, colour=self._colour) if piece.first else ""
         return f"{title}\n{row}" if title else row
+
+    def _make_painter(self, piece: Piece) -> CodePainter:
+        return CodePainter(piece.language, colour=self._colour, unknown=OF_NO_LANGUAGE)
 
     def _render_block(self, text: str) -> str:
         safe = sanitize_text(text)
@@ -91,8 +96,9 @@ class MarkdownStream:
 
 
 def paint_diff_line(text: str, width: int) -> str:
-    """Return a line of a diff, safe and coloured, in rows of at most `width` columns."""
-    rows = split_columns(sanitize_text(text).replace("\t", "    "), width)
+    """Return a line of a diff, safe and coloured, in rows of at most `width` columns if that is given."""
+    line = sanitize_text(text).replace("\t", "    ")
+    rows = split_columns(line, width) if width else [line]
     sign = "" if text.startswith(_DIFF_HEADERS) else text[:1]
     colours = choose_diff_colours() if sign in ("+", "-") and sign else None
     if colours is not None:

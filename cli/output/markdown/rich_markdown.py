@@ -1,4 +1,4 @@
-"""Markdown blocks drawn by rich: lists as they are written, tables of the whole width, code with a bar."""
+"""Markdown blocks drawn by rich: lists as they are written, tables of the whole width, code without a frame."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
 
-from cli.output.markdown.code_block import CODE_INDENT, draw_code_line, draw_code_title
-from cli.output.markdown.code_painter import CodePainter
+from cli.output.markdown.code_block import draw_code_title
+from cli.output.markdown.code_painter import OF_NO_LANGUAGE, CodePainter
 from cli.output.markdown.paragraph import READABLE_WIDTH
 from cli.output.style.theme import get_sgr_parameters, has_colours
 from sandbox.sanitize import sanitize_text
@@ -146,12 +146,11 @@ class _CodeBlock(CodeBlock):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         colour = console.is_terminal
         language = "" if self.lexer_name == "text" else self.lexer_name
-        painter = CodePainter(language, colour=colour)
+        painter = CodePainter(language, colour=colour, unknown=OF_NO_LANGUAGE)
         rows = [draw_code_title(language, options.max_width, colour=colour)]
         for line in str(self.text).rstrip().split("\n"):
-            painted = painter.paint_line(line, options.max_width - len(CODE_INDENT))
-            rows.append(draw_code_line(painted, colour=colour))
-        for row in filter(None, rows):
+            rows.append(painter.paint_line(line, options.max_width))
+        for row in rows if rows[0] else rows[1:]:
             for each in row.split("\n"):
                 yield from Text.from_ansi(each).render(console)
                 yield Segment.line()

@@ -26,24 +26,49 @@ def _leave_plain(text: str, style: Style) -> str:
     return text
 
 
-MARKS = {
-    "action": ("●", "*"),
-    "good": ("✔", "+"),
-    "bad": ("✗", "x"),
-    "warn": ("!", "!"),
-    "quiet": ("·", "-"),
-    "said": ("›", ">"),
-    "you": ("❯", ">"),
-    "open": ("☐", "[ ]"),
-    "doing": ("▸", "[>]"),
-    "done": ("✔", "[x]"),
-    "minus": ("−", "-"),
-    "ellipsis": ("…", "..."),
-    "between": (" · ", ", "),
+_MARKS = {
+    "action": ("●", "*", "step:"),
+    "good": ("✔", "+", "done:"),
+    "bad": ("✗", "x", "failed:"),
+    "warn": ("!", "!", "warning:"),
+    "quiet": ("·", "-", "note:"),
+    "said": ("›", ">", "told:"),
+    "you": ("❯", ">", ">"),
+    "open": ("☐", "[ ]", "to do:"),
+    "doing": ("▸", "[>]", "at work:"),
+    "done": ("✔", "[x]", "done:"),
+    "marked": ("☑", "[x]", "chosen:"),
+    "minus": ("−", "-", "-"),
+    "ellipsis": ("…", "...", "..."),
+    "between": (" · ", ", ", ", "),
 }
-"""Each mark, and its replacement in an encoding without that character."""
+"""Each mark, its replacement in an encoding without that character, and the word that a screen reader speaks well."""
+
+
+class _Words:
+    """Whether words take the place of marks in the whole process."""
+
+    used = False
+
+
+def use_words() -> None:
+    """Use words in place of marks from now on: nothing is drawn, all is read out."""
+    _Words.used = True
 
 
 def get_mark(name: str, *, unicode: bool) -> str:
-    """Return a mark of `MARKS`."""
-    return MARKS[name][0 if unicode else 1]
+    """Return a mark, or what takes its place."""
+    return _MARKS[name][2 if _Words.used else 0 if unicode else 1]
+
+
+def spell_typography(text: str) -> str:
+    """Return a text of the program itself with words and ASCII in place of its typography, where words are used."""
+    if not _Words.used or text.isascii():
+        return text
+    return text.replace(" ·", ",").translate(_ASCII)  # at the end of a line, no blank follows
+
+
+_ASCII = {ord(sign): written for sign, written in (
+    ("…", "..."), ("→", "->"), ("−", "-"), ("–", "-"), ("×", "x"), ("↑", "Up"), ("↓", "Down"), ("█", "#"), ("─", "-"),
+    ("│", "|"), ("·", "-"),
+)}  # fmt: skip

@@ -20,6 +20,7 @@ class Terminal:
 
     tty: the stream is a terminal; dumb: it understands no control sequences
     colour: colours and bold are supported (the theme defines them); unicode: marks such as ● can be encoded
+    (and the stream is no dumb terminal)
     """
 
     tty: bool
@@ -39,7 +40,8 @@ class Terminal:
             tty=tty,
             dumb=dumb,
             colour=tty and not dumb,
-            unicode=(stream.encoding or "").lower().replace("_", "-").startswith("utf"),
+            unicode=not (tty and dumb)
+            and (stream.encoding or "").lower().replace("_", "-").startswith("utf"),
             columns=columns,
             rows=rows,
         )

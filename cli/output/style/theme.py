@@ -144,9 +144,9 @@ def has_colours() -> bool:
     return _get_styles()["red"] != THEMES["mono"]["red"]
 
 
-def get_sgr_parameters(style: str) -> str:
-    """Return the SGR parameters of a style in the current theme."""
-    return _get_styles()[style]
+def get_sgr_parameters(style: str, *, on_dark: bool = False) -> str:
+    """Return the SGR parameters of a style in the current theme; on_dark: one that is readable on a dark ground."""
+    return (THEMES["dark"] if on_dark else _get_styles())[style]
 
 
 def apply_style(text: str, style: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cli.tui.commands import (
     context_commands,
+    cost_command,
     diff_command,
     git_commands,
     goal_command,
@@ -22,6 +23,7 @@ from cli.tui.commands import (
     plan_command,
     requirements_command,
     session_commands,
+    tests_command,
     undo_commands,
 )
 from cli.tui.commands.attempts import attempts_command, strategy_command
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 _ALL: tuple[Command, ...] = (
     help_commands.make_help(lambda: GROUPS, lambda text, chat: parse_command(text, chat)),
     *model_commands.COMMANDS,
+    *cost_command.COMMANDS,
+    *tests_command.COMMANDS,
     *attempts_command.COMMANDS,
     *strategy_command.COMMANDS,
     *plan_command.COMMANDS,
@@ -66,7 +70,7 @@ GROUPS: Mapping[str, tuple[Command, ...]] = {
         "Changes": "diff undo redo rewind commit hooks",
         "Model and context": "model strategy cost context compact state",
         "Reach": "status mode approval mcp plugins",
-        "Session": "sessions resume fork rename copy trace export clear",
+        "Session": "sessions resume fork rename copy trace feedback export clear",
         "Program": "theme settings help quit",
     }.items()
 }
@@ -98,5 +102,6 @@ def parse_command(text: str, chat: Conversation) -> Command | str | None:
         setting, example = _SETTINGS[word]
         value = text.partition(" ")[2].strip() or example
         return f"no command {word!r}: it is a setting. Like this: /settings {setting} {value}"
-    near = difflib.get_close_matches(word, [*BY_NAME, *(each.name for each in own)], n=1)
+    near = difflib.get_close_matches(word, [*BY_NAME, *(each.name for each in own)], n=3)
+    near.sort(key=lambda name: sorted(name) != sorted(word))  # exchanged letters are the commonest slip
     return f"no command {word!r}. " + (f"Did you mean {near[0]}?" if near else "/help lists them.")

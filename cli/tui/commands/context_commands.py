@@ -50,11 +50,14 @@ async def state(chat: Conversation, argument: str) -> None:
 
 async def _show_overview(chat: Conversation, which: str) -> None:
     from agent.context.window_usage import list_active_compactions, measure_usage
+    from cli.tui.conversation.footer_line.footer import describe_context, measure_context
 
     found = measure_usage(chat.runtime.loop.compressor)
     wide = max(len(kind) for kind in found.parts)
+    used = describe_context(measure_context(chat.runtime))
+    shares = f" ({used})" if used else ""
     lines = [
-        f"{found.total:,} of {found.window:,} tokens, by estimate; shortened at the latest from {found.hard:,}"
+        f"{found.total:,} of {found.window:,} tokens{shares}, by estimate; shortened at the latest from {found.hard:,}"
     ]
     terminal = chat.front.terminal
     room = max(min(terminal.columns - wide - 18, 20), 0)  # for the longest bar

@@ -15,11 +15,14 @@ if TYPE_CHECKING:
 
 async def commit(chat: Conversation, argument: str) -> None:
     """Commit the changes of this session, and none of the user's."""
+    from cli.tui.questions.signing_trust import offer_signing_trust
+
     made = await chat.runtime.committer.commit_now()
     if made is None:
         chat.show_message("nothing to commit: this session has changed no file")
     else:
         chat.show_message(made.text, "yellow" if made.failed else None)
+        await offer_signing_trust(chat)
 
 
 async def review(chat: Conversation, argument: str) -> None:

@@ -1,4 +1,4 @@
-"""/trace, /export and /settings: the full session, a copy of it in a file, and the settings."""
+"""/trace, /feedback, /export and /settings: the full session, notes on it, a copy in a file, and the settings."""
 
 from __future__ import annotations
 
@@ -23,6 +23,13 @@ async def trace(chat: Conversation, argument: str) -> None:
         chat.runtime.session, width=terminal.columns, colour=terminal.colour, unicode=terminal.unicode
     )
     await chat.front.show_pages(f"session {chat.runtime.session.id}", pages)
+
+
+async def feedback(chat: Conversation, argument: str) -> None:
+    """Note what was good or bad about a step."""
+    from sandbox.extensions import load_extension
+
+    chat.show_message(load_extension("reports", "feedback")(chat.runtime.session, argument))
 
 
 async def export(chat: Conversation, argument: str) -> None:
@@ -58,6 +65,14 @@ async def settings(chat: Conversation, argument: str) -> None:
 
 COMMANDS = (
     Command(name="/trace", argument="", help="the whole session, nothing folded", run=trace),
+    Command(
+        name="/feedback",
+        argument="[STEP] good|bad TEXT",
+        help="note what was good or bad about a step",
+        details="Without a number it is the last step. Notes are in the session's log, on its trace page, and by\n"
+        "behavior in `patchwright sessions feedback`. The model is not told.",
+        run=feedback,
+    ),
     Command(
         name="/export",
         argument="[FILE]",

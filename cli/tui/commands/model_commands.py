@@ -1,4 +1,4 @@
-"""/model, /team and /cost: the model in use, turns of several sessions, tokens and dollars spent."""
+"""/model and /team: the model in use, turns of several sessions."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.events import Signal
-from agent.session.usage_report import UsageItem
-from cli.output.amounts import format_duration, format_price, format_tokens
 from cli.tui.commands.choices.model_choices import describe_offer, list_offers, pick_model
 from cli.tui.commands.slash_command import Command
 from sandbox.errors import Fault, UserError
-from tools.core.text import format_count
 
 if TYPE_CHECKING:
     from cli.tui.conversation.conversation import Conversation
@@ -33,31 +30,6 @@ async def team(chat: Conversation, argument: str) -> None:
         raise UserError(Fault.USAGE, "/team needs a task", "/team TASK")
     settings = chat.settings.session.strategy
     await chat.run_turn(argument.strip(), shown="", strategy=replace(settings, name="team"))
-
-
-async def cost(chat: Conversation, argument: str) -> None:
-    """Show tokens and dollars of the whole session, by role and model."""
-    bill = chat.history.bill
-    if not bill.total.usage.input + bill.total.usage.output:
-        chat.show_message(f"{format_count(bill.total.calls, 'call')}, no tokens used")
-        return
-    items = bill.items
-    if len(items) == 1:
-        chat.show_message(f"{_format_item(bill.total)}\n  all by {items[0].role} ({items[0].model})")
-        return
-    lines = [f"  {each.role} ({each.model}): {_format_item(each)}" for each in items]
-    chat.show_message("\n".join([_format_item(bill.total), *lines]))
-
-
-def _format_item(item: UsageItem) -> str:
-    spent = item.usage
-    cached = f" ({format_tokens(spent.cached)} of them cached)" if spent.cached else ""
-    thought = f" ({format_tokens(spent.reasoning)} of them reasoning)" if spent.reasoning else ""
-    return (
-        f"{format_count(item.calls, 'call')}: {format_tokens(spent.input)} tokens in{cached},"
-        f" {format_tokens(spent.output)} out{thought}; {format_price(spent, unpriced=item.has_unpriced_calls)};"
-        f" {format_duration(spent.seconds)}"
-    )
 
 
 def _list_models(chat: Conversation) -> Iterator[tuple[str, str]]:
@@ -88,5 +60,4 @@ COMMANDS = (
         run=team,
         while_working=False,
     ),
-    Command(name="/cost", argument="", help="tokens and dollars so far", run=cost),
 )

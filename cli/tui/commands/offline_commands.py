@@ -1,4 +1,4 @@
-"""/tests, /repair, /localize, /init and /memory: commands that need no model."""
+"""/repair, /localize, /init and /memory: commands that need no model."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ if TYPE_CHECKING:
     from cli.tui.conversation.conversation import Conversation
 
 
-async def tests(chat: Conversation, argument: str) -> None:
-    """Run the tests now."""
-    await _run_tool(chat, "run_tests", argument)
-
-
 async def localize(chat: Conversation, argument: str) -> None:
     """Show the suspicious lines by fault localization from failing tests."""
-    await _run_tool(chat, "localize", argument)
+    if chat.runtime.toolbox.get("localize") is None:
+        raise UserError(Fault.USAGE, "this session has no tool 'localize'")
+    chat.front.show_activity("localize")
+    await chat.runtime.run_person_action("localize", {"targets": argument.split()} if argument else {})
 
 
 async def repair(chat: Conversation, argument: str) -> None:
@@ -38,13 +36,22 @@ async def init(chat: Conversation, argument: str) -> None:
 
 
 async def memory(chat: Conversation, argument: str) -> None:
-    """Show the project's instructions that the model gets."""
+    """Show the project's instructions that the model gets, and what is remembered; or do what the argument says."""
+    root = chat.runtime.workspace.root
+    answer = load_extension("memory", "answer")
+    remembered = await asyncio.to_thread(answer, chat.home, root, argument)
+    if argument:
+        chat.show_message("\n".join(remembered))
+        return
     from agent.context.project_instructions import read_project_instructions
 
-    root = chat.runtime.workspace.root
     found = await asyncio.to_thread(read_project_instructions, root, root)
     if not found.files:
-        chat.show_message("no AGENTS.md or CLAUDE.md here: /init drafts one, #NOTE adds a line to it")
+        chat.show_message(
+            "\n".join(
+                ["no AGENTS.md or CLAUDE.md here: /init drafts one, #NOTE adds a line to it", *remembered]
+            )
+        )
         return
     lines = []
     for path, text in found.files.items():
@@ -53,18 +60,10 @@ async def memory(chat: Conversation, argument: str) -> None:
             *(f"  {line}" for line in text.splitlines()[:20]),
         ]
     lines += [f"not read: {sanitize_text(each)}" for each in found.left]
-    chat.show_message("\n".join([*lines, "#NOTE adds a line; a new session reads all of it"]))
-
-
-async def _run_tool(chat: Conversation, tool: str, argument: str) -> None:
-    if chat.runtime.toolbox.get(tool) is None:
-        raise UserError(Fault.USAGE, f"this session has no tool {tool!r}")
-    chat.front.show_activity(tool)
-    await chat.runtime.run_person_action(tool, {"targets": argument.split()} if argument else {})
+    chat.show_message("\n".join([*lines, "#NOTE adds a line; a new session reads all of it", *remembered]))
 
 
 COMMANDS = (
-    Command(name="/tests", argument="[TARGET…]", help="run the tests", run=tests, while_working=False),
     Command(
         name="/localize",
         argument="[TARGET…]",
@@ -81,5 +80,11 @@ COMMANDS = (
         while_working=False,
     ),
     Command(name="/init", argument="", help="draft an AGENTS.md", run=init, while_working=False),
-    Command(name="/memory", argument="", help="the project's instructions for agents", run=memory),
+    Command(
+        name="/memory",
+        argument="[show ID | why ID | forget ID…]",
+        help="instructions for agents, and what is remembered here",
+        details="Lessons and cases of earlier sessions, each with its origin. docs/memory.md",
+        run=memory,
+    ),
 )

@@ -93,7 +93,8 @@ def _list_known_sessions(chat: Conversation) -> list[SessionSummary]:
     from agent.session.session_index import load_session_summaries
 
     found = load_session_summaries(chat.home, chat.runtime.workspace.root)
-    return [each for each in found if not each.parent]
+    current = chat.runtime.session.id
+    return [each for each in found if not each.parent and (not each.is_empty or each.id == current)]
 
 
 def _list_choices(chat: Conversation) -> list[tuple[str, str]]:

@@ -17,17 +17,22 @@ from cli.output.style.paint import Style, make_painter
 from cli.output.style.terminal import wrap_words
 from cli.settings.settings_types import Settings
 from cli.tui.conversation.access_cycle import cycle_access
-from cli.tui.conversation.footer_line.footer import format_footer, list_context_share
+from cli.tui.conversation.cut_off_turn import has_work_to_resume, resume_work
+from cli.tui.conversation.footer_line.footer import format_footer, list_end_facts
 from cli.tui.conversation.footer_line.footer_facts import FooterSource
 from cli.tui.conversation.footer_line.footer_template import format_own_footer
 from cli.tui.conversation.plan_mode import ChatPlanMode
-from cli.tui.conversation.session_history import SessionHistory, has_unfinished_turn
+from cli.tui.conversation.returned_prompt import ReturnedPrompt
+from cli.tui.conversation.session_history import SessionHistory
 from cli.tui.conversation.work_task import WorkTask
 from cli.tui.frontend import Frontend, Styled
 from cli.tui.questions.after_turn import ask_after_turn
 from cli.tui.questions.approval_prompt import TerminalApprover
+from cli.tui.questions.change_editor import ChangeEditor
 from cli.tui.questions.person_channel import TerminalPerson
-from cli.tui.screen.session_view import THINKING, SessionView
+from cli.tui.screen.session_view import SessionView
+from cli.tui.screen.turn_activity import THINKING
+from cli.tui.screen.working_line import WAITING
 from sandbox.extensions import load_extension
 from sandbox.sanitize import sanitize_text
 from sandbox.secrets.child_environment import redact
@@ -55,7 +60,7 @@ class Chat:
         self.home = home
         self.settings = settings
         self._ledger: SessionHistory | None = None
-        self.view = SessionView(front, lambda: list_context_share(self.runtime))
+        self.view = SessionView(front, lambda end: list_end_facts(self.runtime, end))
         self.planning = ChatPlanMode(self)
         self.note = ""
         self.next: str | None = None
@@ -66,9 +71,14 @@ class Chat:
         self._later: list[str] = []
         self._work = WorkTask(front, self.show_message, self._finish_work)
         self._footer = FooterSource(self)
+        self._returned = ReturnedPrompt(front)
         self._hung_up = False
         self._asker = TerminalApprover(
-            front=front, policy=runtime.policy, home=home, pause=runtime.purse.pause
+            front=front,
+            policy=runtime.policy,
+            home=home,
+            pause=runtime.purse.pause,
+            editor=ChangeEditor(front=front, files=runtime.workspace.files) if front.redraws else None,
         )
         self._person = TerminalPerson(front, self.view.show_question, runtime.purse.pause)
         attach_person(runtime, self._person)
@@ -102,6 +112,7 @@ class Chat:
         text = redact(text.strip())
         if not text:
             return
+        self.runtime.typed.append(text)
         if text.startswith("/") and self._run_command(text):
             return
         if self._person.take_answer(text) or self._takes_setup(text):
@@ -127,31 +138,16 @@ class Chat:
             self._show_queued()
         else:
             self._echo_input(text)
+            self._returned.hold(text)
             self._start_work(self._run_turns(text, self._strategy), THINKING)
 
     def _takes_setup(self, text: str) -> bool:
         return self.setup is not None and not self.is_working and self.setup.take_answer(text)
 
     def resume_session(self) -> None:
-        """Return to plan mode, and continue the interrupted turn, if the session ended in one."""
-        unfinished = has_unfinished_turn(self.runtime.session)
-        if self.runtime.session.replayed.find_newest_place("goal"):
-            from cli.tui.conversation.goal_work import find_goal_to_resume, work_on_goal
-
-            if (goal := find_goal_to_resume(self)) is not None:
-                self._start_work(work_on_goal(self, goal), THINKING)
-                return
-        if unfinished:
-            self.show_message("going on with the unfinished turn", "dim")
-        if unfinished or self.planning.was_on:
-            self._start_work(self._resume(unfinished), THINKING)
-
-    async def _resume(self, unfinished: bool) -> None:
-        if self.planning.was_on:
-            await self.planning.enter()
-            self.show_message("plan mode is on, as it was (/plan leaves it)", "dim")
-        if unfinished:
-            await self._run_turns(None, self.settings.session.strategy)
+        """Return to plan mode, and offer to go on with the interrupted turn, if the session ended in one."""
+        if has_work_to_resume(self):
+            self._start_work(resume_work(self), WAITING)
 
     def interrupt(self) -> bool:
         """Stop the step, then the turn; return False if there was nothing to stop."""
@@ -380,6 +376,8 @@ class Chat:
 
     def _handle_event(self, event: Event) -> None:
         self._footer.handle_event(event)
+        if not self._hung_up:
+            self._returned.handle_event(event)
         if isinstance(event, Rewind):
             self._ledger = None  # its turns are no longer those of the branch
         elif self._ledger is not None:

@@ -17,10 +17,13 @@ from cli.tui.screen.session_view import SessionView
 
 
 class PlanMode(Protocol):
-    """Switch for the mode in which nothing is changed. `on`: the session is in it."""
+    """Switch for the mode in which nothing is changed. `on`: the session is in it; was_on: it was when it was left"""
 
     @property
     def on(self) -> bool: ...
+
+    @property
+    def was_on(self) -> bool: ...
 
     async def enter(self) -> None:
         """Deny every change until `leave`."""

@@ -14,14 +14,13 @@ if TYPE_CHECKING:
 
 
 def find_goal_to_resume(chat: Conversation) -> GoalState | None:
-    """Return the goal that a kill or a closed terminal cut off, and say that the work goes on."""
+    """Return the goal that a kill or a closed terminal cut off; say so if it is paused."""
     state = find_active_goal(chat.runtime.session)
     if state is None:
         return None
     if state.is_paused or chat.planning.on:
         chat.show_message("the goal is paused; /goal resume goes on", "dim")
         return None
-    chat.show_message(f"going on with the goal: {state.start.text}", "dim")
     return state
 
 

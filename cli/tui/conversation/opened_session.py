@@ -15,7 +15,9 @@ from cli.output.notices import read_resume_notice
 from cli.output.style.path_links import PathLinks, can_link, can_link_lines
 from cli.settings.settings_types import Settings
 from cli.tui.conversation.chat import Chat
+from cli.tui.conversation.cut_off_turn import SHOWN_EVENTS, list_turn_events
 from cli.tui.conversation.header import choose_tip, format_facts
+from cli.tui.conversation.session_history import has_unfinished_turn
 from cli.tui.frontend import Frontend
 from sandbox.fs.installation import build_exposure_warning
 from sandbox.lazy_dataclass import dataclass
@@ -41,7 +43,7 @@ class OpenedSession:
 
 
 def start_chat(opened: OpenedSession, front: Frontend) -> Chat:
-    """Start the conversation: show the last prompt and answer and the warnings, continue an unfinished turn."""
+    """Start the conversation: show the last turn and the warnings, offer to continue an unfinished turn."""
     runtime = opened.runtime
     chat = Chat(front, runtime, home=opened.home, make_model=opened.make_model, settings=opened.settings)
     unnamed = not opened.is_first and not chat.settings.session.model and runtime.model.name == "offline"
@@ -51,7 +53,11 @@ def start_chat(opened: OpenedSession, front: Frontend) -> Chat:
     if prompts := runtime.session.list_prompts():
         chat.show_message(f"session {runtime.session.id}, turn {len(prompts) + 1}", "dim")
         chat.view.echo_prompt(prompts[-1].text)
-        chat.view.show_last_answer(*_find_last_answer(chat))
+        if has_unfinished_turn(runtime.session):
+            for event in list_turn_events(runtime.session)[-SHOWN_EVENTS:]:
+                chat.view.show_event(event)
+        else:
+            chat.view.show_last_answer(*_find_last_answer(chat))
     elif not unnamed and not opened.is_first:
         chat.show_message(choose_tip(datetime.date.today()), "dim")
     if cut_off := read_resume_notice(runtime):

@@ -55,7 +55,7 @@ class ChatPlanMode:
         from agent.mode_switch import switch_mode
 
         self._before, self.on = self._chat.runtime.policy.mode, True
-        await switch_mode(self._chat.runtime, Mode.READ_ONLY)
+        await switch_mode(self._chat.runtime, Mode.READ_ONLY, plans=True)
         self._chat.runtime.session.append(Signal(name=SWITCHED, detail=_ON))
 
     async def leave(self) -> None:

@@ -102,7 +102,7 @@ def _bind_question_keys(keys: KeyBindings, deeds: KeyCallbacks, waiting: Filter,
     @keys.add("<any>", filter=waiting, eager=True)
     def press(event: KeyPressEvent) -> None:
         asking = deeds.asking()
-        if asking is None:
+        if asking is None or asking.begin_line(event.data, event.current_buffer):
             return
         if event.data.lower() == "v":
             deeds.show()
@@ -206,9 +206,9 @@ def _bind_stop_keys(add: _KeyBinder, keys: KeyBindings, deeds: KeyCallbacks, fre
     def interrupt_step(event: KeyPressEvent) -> None:
         deeds.interrupt()
 
-    def begin_command(event: KeyPressEvent) -> None:
+    def begin_line(event: KeyPressEvent) -> None:
         deeds.interrupt()
-        event.current_buffer.insert_text("/")
+        event.current_buffer.insert_text(event.key_sequence[-1].data)
 
     def leave(event: KeyPressEvent) -> None:
         deeds.leave()
@@ -222,8 +222,9 @@ def _bind_stop_keys(add: _KeyBinder, keys: KeyBindings, deeds: KeyCallbacks, fre
     add("stop", free, stop)
     keys.add("<sigint>")(stop)
     add("interrupt", free & ~has_completions & ~vi_insert_mode, interrupt_step)
-    # Fast typing and Alt send the same: a command that begins right after Escape is more likely than Alt-/.
-    keys.add("escape", "/", filter=free & ~has_completions & ~vi_insert_mode)(begin_command)
+    # Fast typing and Alt send the same: a command or note that begins right after Escape is more likely than Alt-/.
+    for sign in "/#":
+        keys.add("escape", sign, filter=free & ~has_completions & ~vi_insert_mode)(begin_line)
     add("rewind", free & ~has_completions & empty, rewind)
     add("leave", free & empty, leave)
     add("suspend", free, suspend)

@@ -14,7 +14,7 @@ from prompt_toolkit.document import Document
 from cli.repository_files import list_files
 from cli.tui.commands.command_table import COMMANDS, Command
 from cli.tui.commands.extension.custom_commands import load_custom_commands
-from cli.tui.input.fuzzy_match import rank_matches
+from cli.tui.input.fuzzy_match import FuzzyIndex, rank_matches
 from cli.tui.input.symbol_names import SymbolNames
 from sandbox.errors import UserError
 from sandbox.sanitize import sanitize_text
@@ -124,10 +124,12 @@ class FileListing:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._listed: list[str] = []
+        self._index = FuzzyIndex()
         self._when = float("-inf")
 
     def find_matching(self, query: str, limit: int) -> list[str]:
         """Return paths that contain the query's letters in order; file names and closer matches come first."""
         if time.monotonic() - self._when > FRESH:
             self._listed, self._when = list_files(self._root), time.monotonic()
-        return [self._listed[index] for index in rank_matches(query, self._listed, limit)]
+            self._index = FuzzyIndex(self._listed)
+        return [self._listed[index] for index in self._index.rank(query, limit)]

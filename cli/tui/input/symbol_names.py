@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from cli.tui.input.fuzzy_match import rank_matches
+from cli.tui.input.fuzzy_match import FuzzyIndex
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
 
@@ -43,7 +43,7 @@ class SymbolNames:
     ) -> None:
         self._root, self._cache, self._hidden, self._arrived = root, cache, hidden, arrived
         self._known: list[SymbolName] = []
-        self._labels: list[str] = []
+        self._index = FuzzyIndex()
         self._when = float("-inf")
         self._looking: threading.Thread | None = None
 
@@ -54,15 +54,16 @@ class SymbolNames:
         if self._looking is None and time.monotonic() - self._when > FRESH:
             self._looking = threading.Thread(target=self._load_names, daemon=True)
             self._looking.start()
-        known, labels = self._known, self._labels
-        return [known[index] for index in rank_matches(query.replace(".", "/"), labels, limit)]
+        known, index = self._known, self._index
+        return [known[each] for each in index.rank(query.replace(".", "/"), limit)]
 
     def _load_names(self) -> None:
         try:
             with suppress(UserError, OSError):  # no ripgrep, a full disk: no completions
                 found = _read_definitions(self._root, self._cache, self._hidden)
                 first = not self._known
-                self._known, self._labels = found, [each.name.replace(".", "/") for each in found]
+                index = FuzzyIndex([each.name.replace(".", "/") for each in found])
+                self._known, self._index = found, index
                 if first and found:
                     self._arrived()
         finally:

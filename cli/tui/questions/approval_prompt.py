@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Protocol
 
 from agent.app_dirs import Home
 from cli.output.effect_description import describe_effect
 from cli.tui.frontend import Answer, Option, Question
+from cli.tui.questions.change_editor import ChangeEditor
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
 from sandbox.policy.decision import Decision, Policy
@@ -36,12 +37,13 @@ class Asker(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class TerminalApprover:
-    """An `Approver`. pause: the turn's clock is stopped inside this context"""
+    """An `Approver`. pause: the turn's clock is stopped inside this context; editor: of changes, where there is one"""
 
     front: Asker
     policy: Policy
     home: Home
     pause: Callable[[], AbstractContextManager[None]] = nullcontext
+    editor: ChangeEditor | None = None
     _allowed: set[tuple[str, str]] = field(default_factory=set)  # for the session
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)  # concurrent actions ask one after the other
     _last: tuple[tuple[str, str, str], Decision] | None = None  # the last answer in this turn
@@ -67,18 +69,29 @@ class TerminalApprover:
             return self._last[1]
         rules = tuple(f"shell({sanitize_for_approval(each)})" for each in question.always)
         self.front.alert("an action waits for your answer")
+        can_edit = is_edit and question.can_edit and self.editor is not None
+        asked_about = Question(
+            title=f"Allow {sanitize_text(tool)}?",
+            what=what,
+            change=effect.change,
+            why=sanitize_text(question.reason),
+            options=_list_options(rules, is_edit=is_edit, can_edit=can_edit),
+            otherwise="no",
+        )
+        content: str | None = None
         with self.pause():
-            answer = await self.front.ask(
-                Question(
-                    title=f"Allow {sanitize_text(tool)}?",
-                    what=what,
-                    change=effect.change,
-                    why=sanitize_text(question.reason),
-                    options=_list_options(rules, is_edit=is_edit),
-                    otherwise="no",
-                )
-            )
+            answer = await self.front.ask(asked_about)
+            while answer.name == "edit" and self.editor is not None:
+                edited = await self.editor.edit_change(asked_about.change)
+                if isinstance(edited, str):
+                    self.front.print(f"not edited: {sanitize_text(edited)}\n")
+                else:
+                    content = edited.new
+                    asked_about = replace(asked_about, change=edited.format_diff())
+                answer = await self.front.ask(asked_about)
         decision = self._apply_answer(answer, key, effect if is_edit else None)
+        if decision.verdict == "allow" and content is not None:
+            decision = replace(decision, content=content, reason=f"{decision.reason}, as they edited it")
         if not question.asks_anew:
             self._last = (asked, decision)
         return decision
@@ -133,11 +146,13 @@ def _list_file_keys(edit: Effect) -> list[tuple[str, str]]:
     return [("edits of", path) for path in edit.paths]
 
 
-def _list_options(rules: tuple[str, ...], *, is_edit: bool = False) -> tuple[Option, ...]:
+def _list_options(
+    rules: tuple[str, ...], *, is_edit: bool = False, can_edit: bool = False
+) -> tuple[Option, ...]:
     """Return the answers.
 
     rules: patterns that a lasting "yes" would store; () if no wider permission is advisable
-    is_edit: of files inside the workspace
+    is_edit: of files inside the workspace; can_edit: its text can be changed first
     """
     lasting = Option(
         name="rule",
@@ -149,6 +164,7 @@ def _list_options(rules: tuple[str, ...], *, is_edit: bool = False) -> tuple[Opt
     )
     return (
         Option(name="once", key="y", label="Yes, once"),
+        *([Option(name="edit", key="e", label="Edit it first", about="in your editor")] if can_edit else []),
         *([Option(name="file", key="f", label="Yes, and later edits of this file")] if is_edit else []),
         Option(
             name="session", key="s", label=f"Yes, {'and all edits of' if is_edit else 'for'} this session"

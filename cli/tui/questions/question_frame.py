@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from cli.output.style.paint import get_mark
-from cli.output.style.terminal import Terminal, measure_columns, truncate_text, wrap_characters, wrap_words
+from cli.output.style.terminal import (
+    Terminal,
+    measure_columns,
+    split_columns,
+    truncate_text,
+    wrap_characters,
+    wrap_words,
+)
 from cli.output.style.theme import apply_style
 from cli.tui.frontend import Option, Question
 from cli.tui.questions.shown_change import Row, ShownChange, draw_change, format_whole_change
@@ -26,7 +35,7 @@ class Frame:
     """A question as it is drawn in a window that leaves it `rows` rows.
 
     current: number of the marked option, -1 for none; purpose: of the text that is typed instead, "" for none
-    is_held: keys are not for the question yet
+    is_held: keys are not for the question yet; marked: names of the answers that were marked
     """
 
     question: Question
@@ -35,6 +44,7 @@ class Frame:
     current: int = 0
     purpose: str = ""
     is_held: bool = False
+    marked: Collection[str] = ()
 
     @property
     def columns(self) -> int:
@@ -83,7 +93,9 @@ class Frame:
     def _wrap_what(self) -> list[Row]:
         if not self.question.what:
             return []
-        return [[("class:asked", each)] for each in wrap_characters(self.question.what, self.columns - 4)]
+        lines = self.question.what.split("\n")
+        rows = [row for line in lines for row in split_columns(line, self.columns - 4)]
+        return [[("class:asked", row)] for row in rows]
 
     def _draw_change(self) -> ShownChange:
         return draw_change(self.question.change, self.columns - 4, self.rows, self.terminal)
@@ -97,44 +109,57 @@ class Frame:
     def _format_answers(self) -> list[Row]:
         if self.purpose:
             return [[("", row)] for row in wrap_words(self.purpose, self.columns - 4).split("\n")]
-        if self.rows < LOW - 4:
+        least = LEAST + len(self._wrap_why()) + len(self.question.options) + 2  # with the edges
+        if self.rows < max(LOW - 4, least):
             return [*self._format_short_answers(), *([[("class:dim", HELD)]] if self.is_held else [])]
         rows = [self._format_option(number, each) for number, each in enumerate(self.question.options)]
+        if self.rows == least and not self.is_held:
+            return [*rows]
         hint = HELD if self.is_held else self._format_hint()
         return [*rows, [("class:dim", truncate_text(hint, self.columns - 4))]]
 
     def _format_option(self, number: int, option: Option) -> Row:
         marked = number == self.current and not self.is_held
         sign = f"{get_mark('you', unicode=self.terminal.unicode)} " if marked else "  "
-        room = self.columns - 4 - measure_columns(f"{sign}{option.key}  ")
+        box = self._format_box(number, option)
+        room = self.columns - 4 - measure_columns(f"{sign}{option.key}  {box}")
         label = truncate_text(option.label, room)
         about = f": {option.about}" if option.about else ""
         style = "class:dim" if self.is_held else "class:current" if marked else ""
         return [
             ("class:key", sign),
             ("class:dim" if self.is_held else "class:key", option.key),
-            (style, f"  {label}"),
+            (style, f"{box or ' '} {label}"),
             ("class:dim", about if measure_columns(label + about) <= room else ""),
         ]
+
+    def _format_box(self, number: int, option: Option) -> str:
+        """Return the box of an answer that can be one of several; blanks below such boxes, "" without any."""
+        if not self.question.several:
+            return ""
+        box = get_mark("marked" if option.name in self.marked else "open", unicode=self.terminal.unicode)
+        return f" {box}" if number < self.question.several else " " * (1 + len(box))
 
     def _format_hint(self) -> str:
         other = next(each.label for each in self.question.options if each.name == self.question.otherwise)
         arrows, between = ("↑↓", " · ") if self.terminal.unicode else ("arrows", ", ")
-        return f"{arrows} Enter, or its letter{between}Esc: {other[0].lower()}{other[1:]}"
+        ways = "Space marks, Enter takes" if self.question.several else "Enter, or its letter"
+        return f"{arrows} {ways}{between}Esc: {other[0].lower()}{other[1:]}"
 
     def _format_short_answers(self) -> list[Row]:
         """Format the answers side by side, for a window of few rows."""
         rows: list[list[tuple[str, str]]] = [[]]
         taken = 0
         for number, each in enumerate(self.question.options):
-            label = truncate_text(each.label, self.columns - 6)
-            width = len(each.key) + 1 + measure_columns(label)
+            key = f"{each.key}{self._format_box(number, each)}".rstrip()
+            label = truncate_text(each.label, self.columns - 5 - measure_columns(key))
+            width = measure_columns(key) + 1 + measure_columns(label)
             if rows[-1] and taken + 3 + width > self.columns - 4:
                 rows.append([])
             taken = width if not rows[-1] else taken + 3 + width
             rows[-1] += [("", "   ")] if rows[-1] else []
             style = "class:current" if number == self.current and not self.is_held else ""
-            rows[-1] += [("class:key", each.key), (style, f" {label}")]
+            rows[-1] += [("class:key", key), (style, f" {label}")]
         return list(rows)
 
 

@@ -13,7 +13,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import BufferControl, Dimension, HSplit, Layout, Window
 from prompt_toolkit.output import Output
 
-from cli.output.style.terminal import Terminal, measure_columns, truncate_text
+from cli.output.style.terminal import Terminal, measure_columns, truncate_text, wrap_words
 from cli.tui.frontend import Choice
 from cli.tui.input.fuzzy_match import rank_matches
 from cli.tui.screen.live_region import make_part, make_style
@@ -156,35 +156,52 @@ class _Picker:
     def _format_rows(self) -> StyleAndTextTuples:
         if not self._found:
             return [("class:dim", "  nothing matches")]
-        room, columns = self._count_rows(), self._terminal().columns
+        room = self._count_rows()
         first = min(max(self._at - room // 2, 0), max(len(self._found) - room, 0))
-        shown = [self._choices[each] for each in self._found[first : first + room]]
-        longest = max(measure_columns(each.about) for each in shown)
-        room_for_labels = columns - 3 - min(longest + 2, columns * 2 // 5)
-        aligned = min(max(measure_columns(each.label) for each in shown), room_for_labels)
+        aligned = self._align([self._choices[each] for each in self._found[first : first + room]])
         lines: StyleAndTextTuples = []
         for place in range(first, min(first + room, len(self._found))):
             choice = self._choices[self._found[place]]
             sign = "› " if place == self._at else "* " if choice.current else "  "
-            label = truncate_text(choice.label, aligned if choice.about else columns - 3)
-            gap = " " * max(aligned - measure_columns(label), 0)
-            about = truncate_text(f"{gap}  {choice.about}", columns - 3 - measure_columns(label))
-            about = about if choice.about else ""
+            label, about = self._fit_row(choice, aligned)
             if lines:
                 lines.append(("", "\n"))
             lines.append(("class:chosen" if place == self._at else "", sign + label))
             lines.append(("class:dim", about))
         return lines
 
+    def _align(self, shown: Sequence[Choice]) -> int:
+        """Return the columns of the labels of these rows."""
+        columns = self._terminal().columns
+        longest = max(measure_columns(each.about) for each in shown)
+        room_for_labels = columns - 3 - min(longest + 2, columns * 2 // 5)
+        return min(max(measure_columns(each.label) for each in shown), room_for_labels)
+
+    def _fit_row(self, choice: Choice, aligned: int) -> tuple[str, str]:
+        """Return the label and the description of a row, cut where the window is too narrow."""
+        columns = self._terminal().columns
+        label = truncate_text(choice.label, aligned if choice.about else columns - 3)
+        gap = " " * max(aligned - measure_columns(label), 0)
+        about = truncate_text(f"{gap}  {choice.about}", columns - 3 - measure_columns(label))
+        return label, about if choice.about else ""
+
+    def _get_cut_text(self) -> str:
+        """Return the whole text of the selected row, wrapped, if the row shows it cut; else ""."""
+        choice = self._choices[self._found[self._at]]
+        label, about = self._fit_row(choice, self._align([choice]))
+        if label == choice.label and about.strip() == choice.about.strip():
+            return ""
+        return wrap_words(f"{choice.label}  {choice.about}".rstrip(), self._terminal().columns - 3)
+
     def _get_preview(self) -> str:
-        """Return the preview of the selected row; "" in a low window."""
+        """Return what the selected row has no room for, and its preview; "" in a low window."""
         if not self._found or self._terminal().rows <= 16:
             return ""
         index = self._found[self._at]
         if index not in self._previews:
             make = self._choices[index].preview
             self._previews[index] = make() if make else ""
-        return self._previews[index]
+        return "\n".join(filter(None, (self._get_cut_text(), self._previews[index])))
 
     def _format_preview(self) -> StyleAndTextTuples:
         columns = self._terminal().columns

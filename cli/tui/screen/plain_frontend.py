@@ -9,19 +9,29 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from cli.output.style.paint import spell_typography, use_words
 from cli.output.style.terminal import Terminal
 from cli.tui.frontend import Answer, Choice, InputHandler, Option, Pages, Question
 from cli.tui.questions.shown_change import format_whole_change
 from cli.tui.questions.waiting_time import WaitingTime
 from sandbox.sanitize import sanitize_text
 
+if TYPE_CHECKING:
+    from agent.model.protocol import RetryWait
+
+
+def open_plain_frontend() -> PlainFrontend:
+    """Return a frontend, and use words in place of marks: what it prints is read out, or seen without a drawing."""
+    use_words()
+    return PlainFrontend()
+
 
 class PlainFrontend:
     """`Frontend` that prints lines, without control sequences. The terminal itself echoes and edits input."""
 
     redraws = False
-    line_began = float("inf")  # not known: each line may answer a question
 
     def __init__(self) -> None:
         self.echoes = sys.stdin.isatty()
@@ -80,7 +90,7 @@ class PlainFrontend:
 
     @property
     def terminal(self) -> Terminal:
-        return replace(Terminal.from_stream(sys.stdout), colour=False)
+        return replace(Terminal.from_stream(sys.stdout), colour=False, unicode=False)
 
     def print(self, text: str) -> None:
         """Write to the descriptor, bypassing `sys.stdout`, whose buffer would be written again at exit."""
@@ -129,6 +139,9 @@ class PlainFrontend:
         if not doing:
             self.print("> ")
 
+    def show_retry(self, wait: RetryWait) -> None:
+        """Ignore it: a line about it is printed."""
+
     def show_tokens(self, number: int) -> None:
         """Ignore it: the summary of the turn has them."""
 
@@ -153,10 +166,16 @@ class PlainFrontend:
         self, title: str, choices: Sequence[Choice], later: Awaitable[Sequence[Choice]] | None = None
     ) -> int | None:
         choices = [*choices, *(await later if later is not None else ())]
-        rows = [f"{number}. {each.label}  {each.about}".rstrip() for number, each in enumerate(choices, 1)]
+        rows = [
+            spell_typography(f"{number}. {each.label}  {each.about}".rstrip())
+            for number, each in enumerate(choices, 1)
+        ]
         self.print("\n".join([title, *rows, "number, or nothing? "]))
         said = await self._read_answer()
         return int(said) - 1 if said.isdecimal() and 1 <= int(said) <= len(choices) else None
+
+    async def edit_text(self, text: str, suffix: str) -> str | None:
+        return None
 
     def send_control(self, sequence: str) -> bool:
         return False

@@ -8,10 +8,12 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prompt_toolkit.application import Application, in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer, ThreadedCompleter
+from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.styles import DynamicStyle
@@ -32,6 +34,9 @@ from cli.tui.screen.live_region import LiveRegion, make_style
 from cli.tui.screen.reflow import ReflowingApplication
 from cli.tui.screen.row_shift import print_in_place
 from cli.tui.screen.terminal_writer import TerminalWriter
+
+if TYPE_CHECKING:
+    from agent.model.protocol import RetryWait
 
 FRAME = 0.016
 """Minimum seconds between two redraws; faster updates are drawn together."""
@@ -90,8 +95,6 @@ class Screen:
         self._alert = alert
         self._pause = pause
         self._typed = float("-inf")  # time of the last text input
-        self.line_began = float("-inf")
-        self._is_line_begun = False
         self.stalled = False
         """Whether the terminal was not read at the end: further writes would block for ever."""
         self._hurried = False
@@ -99,7 +102,7 @@ class Screen:
         self._app: ReflowingApplication[None] | None = None
         self._output = TerminalWriter()
         self._background = BackgroundQuery()
-        self._keyboard = Keyboard(self._output.drain_briefly, self._background.take_reply)
+        self._keyboard = Keyboard(self._output.drain_briefly, self._background.take_reply, self.send_control)
         self._output.emptied = self._invalidate
         self._search = SearchToolbar(ignore_case=True)
         self._pastes = Pastes()
@@ -112,7 +115,6 @@ class Screen:
             tempfile_suffix=".md",
             multiline=True,
             on_text_insert=lambda buffer: self._record_typing(),
-            on_text_changed=lambda buffer: self._record_line(buffer.text),
         )
 
     async def run(self, host: InputHandler) -> None:
@@ -131,6 +133,7 @@ class Screen:
             after_render=lambda app: self._finish_redraw(),
         )
         self._app.ttimeoutlen, self._app.timeoutlen = LONE_ESCAPE, ESCAPE
+        self._keyboard.is_escape_final = lambda: host.is_working  # nothing is rewound then
         ticking = asyncio.create_task(self._tick())
         try:
             await self._app.run_async(set_exception_handler=False)
@@ -139,6 +142,7 @@ class Screen:
             host.quit()
         finally:
             ticking.cancel()
+            self._keyboard.end_kitty_keys()
             self._flush_pending()
             while not (self._gone or self._hurried or await self._output.wait_until_drained(patience=0.2)):
                 pass  # the terminal is not being read: keep the output unless a signal demands the end
@@ -165,6 +169,10 @@ class Screen:
         if self._live.working.begin(doing):
             self._live.tail = ""
             self._invalidate()
+
+    def show_retry(self, wait: RetryWait) -> None:
+        self._live.working.wait_for_retry(wait)
+        self._invalidate()
 
     def show_tokens(self, number: int) -> None:
         self._live.working.tokens = number
@@ -227,6 +235,14 @@ class Screen:
             return await run_picker(
                 title, choices, self._keyboard, self._output, lambda: self.terminal, later
             )
+
+    async def edit_text(self, text: str, suffix: str) -> str | None:
+        if self._gone:
+            return None
+        buffer = Buffer(document=Document(text), tempfile_suffix=suffix)
+        await buffer.open_in_editor()
+        ending = "\n" if text.endswith("\n") and buffer.text else ""  # which the buffer leaves out
+        return buffer.text + ending
 
     def send_control(self, sequence: str) -> bool:
         if self._gone:
@@ -294,12 +310,6 @@ class Screen:
         if asking is not None:
             asyncio.get_running_loop().call_later(self._pause, self._invalidate)
 
-    def _record_line(self, text: str) -> None:
-        """Record when a line was begun; it stays known after the line was sent."""
-        if text and not self._is_line_begun:
-            self.line_began = time.monotonic()
-        self._is_line_begun = bool(text)
-
     def _is_question_held(self) -> bool:
         """Return whether a question came while the user typed, so that keys go to the prompt until a pause."""
         asking = self._live.asking
@@ -342,7 +352,9 @@ class Screen:
             self._output.flush()
 
     def _finish_redraw(self) -> None:
-        self._output.write_raw(_END if self.drawn.is_set() else _END + self._background.ask())
+        self._output.write_raw(_END)
+        if not self.drawn.is_set():
+            self._output.write_raw(self._background.ask() + self._keyboard.ask_kitty_keys())
         self._output.flush()
         self._drawing = time.monotonic() - self._began
         self.drawn.set()

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from agent.events import (
-    ActionEvent,
     AttemptEvent,
     CandidateEvent,
     ChildEvent,
@@ -19,22 +18,20 @@ from agent.events import (
     Event,
     MessageEvent,
     ObservationEvent,
-    PlanEvent,
-    Prompt,
     Signal,
     Verification,
 )
-from agent.model.protocol import Delta, ReasoningDelta, TextDelta
+from agent.model.protocol import Delta, ReasoningDelta, RetryWait, TextDelta
 from cli.output.amounts import format_duration
 from cli.output.lines.event_lines import LineView
 from cli.output.prompt_echo import format_prompt_echo
-from cli.output.style.paint import get_mark, make_painter
-from cli.output.style.terminal import truncate_text, wrap_characters, wrap_hanging
+from cli.output.repeated_start import RepeatedStart
+from cli.output.style.paint import get_mark, make_painter, spell_typography
+from cli.output.style.terminal import split_columns, truncate_text, wrap_hanging
 from cli.tui.frontend import Frontend
 from cli.tui.questions.question_frame import print_frame
 from cli.tui.screen.action_folds import UNFOLD, ActionFolds
-from cli.tui.screen.suite_progress import TestProgress
-from cli.tui.screen.working_line import describe_doing
+from cli.tui.screen.turn_activity import TurnActivity
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
@@ -60,17 +57,11 @@ FLOOD = 4_000
 FLOODED = 0.2
 """Seconds between two redraws of such an answer: each costs more than the text between them."""
 
-THINKING = "Thinking"
-"""Activity while the model has the turn."""
-
-LONG = 10.0
-"""Seconds of a turn after which the user is alerted at its end."""
-
 
 class SessionView:
     """Subscriber to a session. `facts` returns more parts of a turn's summary."""
 
-    def __init__(self, front: Frontend, facts: Callable[[], Sequence[str]] = tuple) -> None:
+    def __init__(self, front: Frontend, facts: Callable[[End], Sequence[str]] = lambda end: ()) -> None:
         self._front = front
         terminal = front.terminal
         self._lines = LineView(
@@ -86,18 +77,17 @@ class SessionView:
         self._prose: MarkdownStream | None = None
         self._written = False  # text of the current message was streamed
         self._coming: list[str] = []  # deltas not drawn yet
+        self._repeated = RepeatedStart()
         self._is_flooded = False  # more came between the last two redraws than is read in that time
         self._flushing: asyncio.TimerHandle | None = None
         self._last = "note"  # kind of the block printed last; at first the greeting
         self._folds = ActionFolds()
         self._order: dict[str, int] = {}  # of this turn's actions, by call id
-        self._tests: TestProgress | None = None
         self._attempts: AttemptTable | None = None  # of this turn, until they are printed
         self._agents: AgentActivity | None = None  # from the first one on
         self._thought, self._thinking = "", 0.0  # end of the reasoning, and its start time
         self._muted: tuple[str, ...] = ()  # names of signals that are not printed
-        self._started, self._waited, self._tokens = 0.0, 0.0, 0  # of the turn
-        self._doing = ""
+        self._activity = TurnActivity(front, self._lines.actions.get_target)
 
     def use_links(self, link: Callable[[str], str]) -> None:
         """Turn the paths of actions and test runs into links by `link`."""
@@ -146,6 +136,8 @@ class SessionView:
                 wrapped = wrap_hanging(line, columns, _get_indent(line, columns))
                 rows += [self._lines.link(line)] if line in headings and len(wrapped) == 1 else wrapped
             text = "\n".join(rows)
+        else:
+            text = spell_typography(text)
         self._print_block("note", text if text.endswith("\n") else f"{text}\n")
 
     def show_last_answer(self, answer: str, end: End | None) -> None:
@@ -168,11 +160,14 @@ class SessionView:
             self._thought = (self._thought + delta.text)[-THOUGHT_KEPT:]
             self._schedule_draw()
         elif isinstance(delta, TextDelta) and delta.text and not self._lines.is_led:
+            text = self._repeated.feed(delta.text)
             if not self._front.redraws:
-                self._lines.show_delta(delta)
-                return
-            self._coming.append(delta.text)
-            self._schedule_draw()
+                self._lines.show_delta(TextDelta(text=text))
+            elif text:
+                self._coming.append(text)
+                self._schedule_draw()
+        elif isinstance(delta, RetryWait):
+            self._front.show_retry(delta)
 
     def _schedule_draw(self) -> None:
         if self._flushing is None:
@@ -207,17 +202,17 @@ class SessionView:
         if isinstance(event, MessageEvent):
             self._finish_thought()
             self._finish_text(event)
+            self._repeated.end_reply(event)
             self._order.update({each.id: len(self._order) + n for n, each in enumerate(event.actions)})
         elif isinstance(event, ObservationEvent):
-            self._tests = None
-            self._front.show_last_output("")
+            self._activity.end_action()
             if event.tool in ("finish", "propose") and not event.failed:
                 self._show_markdown(str(event.data.get("summary", "")))
         elif self._front.redraws and isinstance(event, AttemptEvent | CandidateEvent | ChoiceEvent):
             self._track_attempts(event)
             return
         if isinstance(event, End):
-            self._lines.waited = max(self._lines.waited, self._front.waiting.seconds - self._waited)
+            self._lines.waited = max(self._lines.waited, self._activity.compute_waited())
             self._print_attempts()
             self._print_folds()
             self._order.clear()
@@ -226,7 +221,7 @@ class SessionView:
         is_muted = isinstance(event, Signal) and event.name in self._muted
         if not folded and not is_muted and not self._is_told_in_summary(event):
             self._lines.show_event(event)
-        self._update_activity(event)
+        self._activity.handle_event(event)
 
     def _track_agents(self, event: ChildProgress | ChildEvent) -> bool:
         """Keep a live row for each agent at work; return whether the event was one of an agent."""
@@ -277,13 +272,7 @@ class SessionView:
 
     def show_progress(self, line: str) -> None:
         """Show the last line of a command's output."""
-        if self._tests is None:
-            self._front.show_last_output(sanitize_text(line).replace("\t", " "))
-        elif counts := self._tests.count_line(line):
-            self._front.show_activity(f"{self._doing} {counts}")
-            self._front.show_last_output("")
-        else:
-            self._front.show_last_output(sanitize_text(line).replace("\t", " "))
+        self._activity.show_progress(line)
 
     def _is_told_in_summary(self, event: Event) -> bool:
         """Return whether the turn's summary will report the event: that all tests passed, and their number."""
@@ -293,34 +282,6 @@ class SessionView:
             and event.outcome == "passed"
             and not event.report.get("failures")
         )
-
-    def _update_activity(self, event: Event) -> None:
-        match event:
-            case ActionEvent():
-                self._doing = describe_doing(
-                    event.tool, sanitize_text(self._lines.actions.get_target(event.call))
-                )
-                self._front.show_activity(self._doing)
-                self._tests = TestProgress() if event.tool == "run_tests" else None
-            case PlanEvent():
-                self._front.show_plan(event.items)
-            case Prompt():
-                self._started, self._tokens = time.monotonic(), 0
-                self._waited = self._front.waiting.seconds
-                self._front.show_activity(THINKING)
-            case MessageEvent():
-                self._tokens += event.usage.input + event.usage.output
-                self._front.show_tokens(self._tokens)
-                self._front.show_activity(THINKING)
-            case ObservationEvent():
-                self._front.show_activity(THINKING)
-            case Verification():
-                self._front.show_activity("Finishing")
-            case End():  # the conversation clears the activity: the next prompt must not come too early
-                self._front.show_activity("Finishing")
-                self._front.show_plan(())
-                if time.monotonic() - self._started > LONG:
-                    self._front.alert(f"done: {event.outcome}")
 
     def _fold_event(self, event: ObservationEvent) -> bool:
         """Fold a read-only action with others of its kind; return whether it was folded."""
@@ -372,7 +333,7 @@ class SessionView:
         if self._thought:
             lines = [line for line in sanitize_text(self._thought).splitlines() if line.strip()]
             rows = [
-                row for line in lines[-THOUGHT_ROWS:] for row in wrap_characters(line, terminal.columns - 3)
+                row for line in lines[-THOUGHT_ROWS:] for row in split_columns(line, terminal.columns - 3)
             ]
             paint = make_painter(colour=terminal.colour)
             parts += [
@@ -394,8 +355,8 @@ class SessionView:
         """Print the rest of a complete message permanently (all of it, if nothing was streamed)."""
         if not self._front.redraws:
             return
-        if not self._written and event.text.strip() and not self._lines.is_led:
-            self._stream_text(event.text)
+        if not self._written and event.text.strip() and not (self._lines.is_led or self._repeated.holds_all):
+            self._stream_text(self._repeated.feed(event.text))
         self._written = False
         if self._prose is not None:
             self._print_block("text", self._prose.close())
@@ -420,7 +381,7 @@ class SessionView:
             from cli.output.markdown.markdown_stream import MarkdownStream
 
             terminal = self._front.terminal
-            self._prose = MarkdownStream(width=terminal.columns, colour=terminal.colour)
+            self._prose = MarkdownStream(width=terminal.columns, colour=terminal.colour, breaks_code=False)
         return self._prose
 
 

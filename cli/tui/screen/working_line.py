@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import field
+from math import ceil
+from typing import TYPE_CHECKING
 
 from cli.output.amounts import format_duration, format_tokens
 from cli.output.style.terminal import measure_columns, truncate_text
 from cli.tui.frontend import Styled
 from cli.tui.questions.waiting_time import WaitingTime
 from sandbox.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from agent.model.protocol import RetryWait
 
 WAITING = "Waiting for you"
 """Activity while a question waits for the person."""
@@ -46,6 +51,8 @@ class WorkingLine:
     waiting: WaitingTime
     doing: str = ""
     tokens: int = 0
+    _retry: RetryWait | None = field(default=None, init=False)
+    _again: float = field(default=0.0, init=False)
     _since: float = field(default=0.0, init=False)
     _waited: float = field(default=0.0, init=False)
 
@@ -53,10 +60,25 @@ class WorkingLine:
         """Show another activity, "" for none; return whether it is another. The clock starts with the first one."""
         if doing == self.doing:
             return False
+        self._retry = None
         if not self.doing:
             self._since, self._waited, self.tokens = time.monotonic(), self.waiting.seconds, 0
         self.doing = doing
         return True
+
+    def wait_for_retry(self, wait: RetryWait) -> None:
+        """Show in place of the activity, from now on, when a request is sent again."""
+        self._retry, self._again = wait, time.monotonic() + wait.seconds
+
+    def _describe_retry(self) -> str:
+        """Return why and when a request is sent again; "" if it was."""
+        left = self._again - time.monotonic()
+        if self._retry is None or left <= 0:
+            return ""
+        wait = self._retry
+        return (
+            f"{wait.reason.capitalize()} · again in {ceil(left)} s · attempt {wait.attempt} of {wait.tries}"
+        )
 
     @property
     def seconds(self) -> float:
@@ -72,7 +94,7 @@ class WorkingLine:
             f"{format_tokens(self.tokens)} tokens" if self.tokens else "",
             "" if is_waiting else "esc to stop",
         ]
-        doing = WAITING if is_waiting else self.doing
+        doing = WAITING if is_waiting else self._describe_retry() or self.doing
         told = [each for each in facts if each]
         while told and columns < 2 + min(measure_columns(doing), _LEAST) + _measure(told):
             told.pop()

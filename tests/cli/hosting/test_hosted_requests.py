@@ -58,7 +58,8 @@ def test_a_request_is_opened_updated_and_its_reviews_are_answered(
     assert (opened.code, opened.out) == (0, "https://page/1\n"), opened.err
     [pull] = server.service.pulls
     assert (pull["title"], pull["base"], pull["head"]["ref"]) == ("Add the order", "main", "topic")
-    assert "## Commits" in pull["body"]
+    assert "## What changed and why\n\n- Add the order" in pull["body"]
+    assert "Fixes" not in pull["body"]
     again = run("pr", "open", "--base", "main", "--yes", cwd=repo.root, env=env)
     assert (again.code, "has pull request 1 already" in again.err) == (2, True)
     text = tmp_path / "text.md"
@@ -99,6 +100,11 @@ def test_an_issue_is_a_task_and_its_text_is_that_of_others(server: HostingServer
     [prompt] = prompts(repo.root)
     assert prompt.startswith("Resolve the issue below.\n\n<stdin>\nIssue 4 of ann/shop: Wrong total")
     assert ISSUE.splitlines()[-1] in prompt
+    opened = run("pr", "open", "--base", "main", "--yes", cwd=repo.root, env=env)
+    assert opened.code == 0, opened.err
+    body = server.service.pulls[0]["body"]
+    assert body.count("Fixes #4\n") == 1
+    assert "## Tests\n\n- " in body
     [log] = logs()
     assert TOKEN not in log.read_text() + done.err + done.out
     page = f"{server.address}/ann/shop{'/-' if server.kind == 'gitlab' else ''}/issues/9"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from cli.commands.setup.trust import grant_trust, revoke_trust, show_trust
 from cli.settings.layers import load_settings
 from cli.settings.setting_sources import explain_settings
 from cli.settings.settings_files import read_settings_file
+from cli.settings.terminal_settings import TerminalSettings, read_terminal_settings
 from sandbox.errors import UserError
 from sandbox.policy.decision import Mode
 from tests.support.repo import Repo
@@ -176,3 +178,27 @@ def test_invalid_toml_is_told_with_what_is_usually_wrong(text: str, hint: str, t
     with pytest.raises(UserError, match="not valid TOML") as caught:
         read_settings_file(tmp_path / "settings.toml")
     assert caught.value.hint == hint
+
+
+def test_the_prompt_is_drawn_with_every_terminal_setting_of_the_environment(tmp_path: Path) -> None:
+    values = {
+        "theme": "light",
+        "editing": "vi",
+        "notify": "off",
+        "pause": 0.25,
+        "links": False,
+        "plain": True,
+        "keys": {"unfold": ["f2"]},
+    }
+    shown = {"keys": '{unfold = ["f2"]}'}
+    env = {
+        f"PATCHWRIGHT_TERMINAL__{name.upper()}": shown.get(name, str(value).lower())
+        for name, value in values.items()
+    }
+    (tmp_path / "settings.toml").write_text('[terminal]\ntheme = "mono"\n')
+    drawn = read_terminal_settings(tmp_path, plain=False, env=env)
+    assert {name: getattr(drawn, name) for name in values} == values
+    missing = {each.name for each in fields(TerminalSettings)} - set(values)
+    assert missing == {"footer"}, "drawn once the settings are loaded"
+    wrong = read_terminal_settings(tmp_path, plain=False, env={"PATCHWRIGHT_TERMINAL__PAUSE": "soon"})
+    assert (wrong.pause, wrong.theme) == (TerminalSettings().pause, "mono")

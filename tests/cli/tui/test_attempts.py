@@ -32,6 +32,8 @@ def test_attempts_are_shown_while_they_run_and_the_best_is_applied(
         terminal.wait("It adds up.")
         at_rest(terminal)
         assert "attempt 2: passed" in terminal.everything
+        applied = terminal.everything.partition("applied, from attempt ")[2]
+        assert "return sum(item.price for item in items)" in " ".join(applied.split())
         assert " - 1" not in (shop / "cart.py").read_text()
         assert max(map(len, terminal.text.split("\n"))) <= columns
         terminal.type("/attempts\r")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from agent.app_dirs import Home
+from tests.support import cli
 from tests.support.cli import call, script
 from tests.support.talking import SIZES, ask, at_rest, leave, log_of, make_shop, prompted, ready, talk
+from tests.support.terminal import Terminal
 
 
 @pytest.mark.slow
@@ -71,3 +75,22 @@ def test_the_past_is_shortened_looked_at_and_taken_back(tmp_path: Path) -> None:
         terminal.wait(lambda: ready(terminal))
         terminal.type("/quit\r")
         assert terminal.wait_for_end() == 0
+
+
+@pytest.mark.slow
+def test_footer_summary_and_command_tell_the_same_share_of_the_window(tmp_path: Path) -> None:
+    shop = make_shop(tmp_path / "shop")
+    model = tmp_path / "small.json"
+    model.write_text(json.dumps({"window": 24_000, "turns": [{"text": "It is a shop."}]}))
+    argv = [*cli.PATCHWRIGHT, "--model", f"scripted:{model}"]
+    with Terminal(argv, cwd=shop, env=cli.environment({}), columns=120, rows=30) as terminal:
+        at_rest(terminal)
+        assert "context" not in terminal.text, "nothing was said yet"
+        ask(terminal, "what is this?", "It is a shop.")
+        ask(terminal, "/context", "by estimate")
+        told = re.findall(r"([\d,]+) of 24,000 tokens \(context (\d+) %\)", terminal.text)
+        [(used, share)] = told
+        assert abs(int(used.replace(",", "")) / 240 - int(share)) < 2
+        assert int(share) >= 5, "instructions and tools alone take that"
+        assert re.findall(r"context (\d+) %", terminal.text) == [share] * 3
+        leave(terminal)

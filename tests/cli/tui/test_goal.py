@@ -61,7 +61,7 @@ def test_wrong_options_are_named(wrong: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_goal_that_a_kill_cut_off_goes_on_when_its_session_is_opened(shop: Path) -> None:
+def test_a_goal_that_a_kill_cut_off_goes_on_after_a_yes(shop: Path) -> None:
     async def cut_off(runtime: Runtime) -> str:
         state = set_goal(runtime, "mend the total", "grep -q 'items)$' cart.py")
         await runtime.run_turn(state.start.text)
@@ -73,6 +73,10 @@ def test_a_goal_that_a_kill_cut_off_goes_on_when_its_session_is_opened(shop: Pat
     arguments = ("--tests", "true", "--sandbox", "unconfined", "--mode", "full")
     with talk(shop, turns, *arguments, columns=100) as terminal:
         at_rest(terminal)
-        ask(terminal, f"/resume {session}", "goal reached after 2 turns: exit 0")
-        assert "going on with the goal: mend the total" in terminal.everything
+        terminal.type(f"/resume {session}\r")
+        terminal.wait("It was cut off. Go on with it?")
+        assert "The goal was cut off: mend the total" in terminal.everything
+        terminal.type("g")
+        terminal.wait("goal reached after 2 turns: exit 0")
+        at_rest(terminal)
         leave(terminal)

@@ -149,7 +149,7 @@ def show_footer(columns: int) -> Styled:
 
 async def walk(front: Screen, terminal: OwnTerminal) -> AsyncIterator[str]:
     """Go through the states of a session; yields the name of each."""
-    view = SessionView(front, lambda: ["context 12 %"])
+    view = SessionView(front, lambda end: ["context 12 %"])
     view.show_note(
         "patchwright 1.0 · ~/shop · /help\nmodel anthropic/claude-sonnet-5 · branch main · tests pytest"
     )

@@ -9,7 +9,7 @@ import pytest
 from cli.tui.conversation.plan_mode import ASKED
 from packages.offline.model.intent.chosen_wish import ANSWER_CHOSEN
 from tests.support import cli
-from tests.support.talking import AT_SIZES, ask, at_rest, leave, log_of
+from tests.support.talking import AT_SIZES, ask, at_rest, leave, log_of, prompted
 from tests.support.terminal import Terminal
 
 pytestmark = pytest.mark.slow
@@ -27,8 +27,8 @@ def test_the_person_says_what_is_meant(shop: Path, columns: int, rows: int) -> N
         terminal.wait(TITLE)
         terminal.type("\x1b[B\x1b[B\r")  # the third: nothing
         terminal.wait("interrupted")
-        at_rest(terminal)
-        terminal.type("have a look at cart.py\r")
+        terminal.wait(lambda: prompted(terminal) == "have a look at cart.py")  # given back
+        terminal.type("\r")
         terminal.wait(lambda: terminal.text.count(TITLE) == 1)
         terminal.type("\x1b[B\r")  # the second: only answer
         terminal.wait("looked up")

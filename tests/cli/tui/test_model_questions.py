@@ -16,12 +16,16 @@ FILES = {"question": "Which files?", "options": ["cart.py", "order.py"], "severa
 
 
 @AT_SIZES
-def test_the_next_line_is_the_answer(shop: Path, columns: int, rows: int) -> None:
+def test_options_are_chosen_by_keys_and_words_are_typed(shop: Path, columns: int, rows: int) -> None:
     turns = [
         {"calls": [call("ask_user", questions=[TAX, FILES, {"question": "What name?"}])]},
         {
             "text": "So it is.",
-            "expect": ["- Gross or net? net", "- Which files? cart.py, order.py", "- What name? Ann, please"],
+            "expect": [
+                "- Gross or net? net",
+                "- Which files? cart.py, order.py",
+                "- What name? 2 Anns, please",
+            ],
         },
         {"calls": [call("ask_user", question="Really?")], "expect": ["What only the user can decide"]},
         {"text": "The plan is short.", "expect": ["The user answers: yes"]},
@@ -29,14 +33,18 @@ def test_the_next_line_is_the_answer(shop: Path, columns: int, rows: int) -> Non
     with talk(shop, turns, columns=columns, rows=rows) as terminal:
         at_rest(terminal)
         terminal.type("which total?\r")
+        terminal.wait("The model asks · 1 of 3")
         terminal.wait("Gross or net?")
-        terminal.wait("1. gross")
-        terminal.wait("2. net")
-        terminal.type("2\r")
-        terminal.wait("2. order.py")
-        terminal.type("1,2\r")
+        terminal.wait("net")
+        terminal.type("\x1b[B\r")
+        terminal.wait("The model asks · 2 of 3")
+        assert "❯ net" in terminal.everything, "the answer stays in sight"
+        terminal.wait("❯ 1 ☐ cart.py" if rows > 15 else "1 ☐ cart.py")
+        terminal.type("1,2")
+        terminal.wait(lambda: terminal.text.count("☑") == 2)
+        terminal.type("\r")
         terminal.wait("What name?")
-        terminal.type("Ann, please\r")
+        terminal.type("2 Anns, please\r")
         terminal.wait("So it is.")
         at_rest(terminal)
         assert max(map(len, terminal.text.split("\n"))) <= columns
@@ -49,5 +57,61 @@ def test_the_next_line_is_the_answer(shop: Path, columns: int, rows: int) -> Non
         terminal.wait("What now?")
         terminal.type("\x1b[B\x1b[B\x1b[B\r")  # the last: leave plan mode
         terminal.wait("plan mode is off")
+        at_rest(terminal)
+        leave(terminal)
+
+
+@AT_SIZES
+def test_several_answers_are_marked_and_own_words_added(shop: Path, columns: int, rows: int) -> None:
+    down = "\x1b[B"
+    turns = [
+        {"calls": [call("ask_user", questions=[FILES])]},
+        {"calls": [call("ask_user", questions=[FILES])], "expect": ["The user answers: order.py"]},
+        {"calls": [call("ask_user", questions=[FILES])], "expect": ["The user answers: cart.py, and tax.py"]},
+        {"text": "So it is.", "expect": ["The user gave no answer"]},
+    ]
+    with talk(shop, turns, columns=columns, rows=rows) as terminal:
+        at_rest(terminal)
+        terminal.type("which files?\r")
+        terminal.wait("order.py")
+        terminal.type(" ")
+        terminal.wait("☑ cart.py")
+        terminal.type(f" {down} ")  # unmarked again, and the second marked
+        terminal.wait("☑ order.py")
+        assert "☐ cart.py" in terminal.text
+        terminal.type("\r")
+        terminal.wait(lambda: "❯ order.py" in terminal.everything and "☐ order.py" in terminal.text)
+        terminal.type("1")
+        terminal.wait("☑ cart.py")
+        terminal.type(f"{down}{down}\r")
+        terminal.wait("your answer:")
+        terminal.type("and tax.py\r")
+        terminal.wait(lambda: "❯ cart.py, and tax.py" in terminal.everything and "☐ cart.py" in terminal.text)
+        terminal.type("1\x1b")
+        terminal.wait("So it is.")
+        assert "left to the model" in terminal.everything
+        at_rest(terminal)
+        leave(terminal)
+
+
+def test_own_words_are_typed_at_once_and_esc_leaves_it_to_the_model(shop: Path) -> None:
+    ask = call("ask_user", questions=[TAX])
+    turns = [
+        {"calls": [ask]},
+        {"calls": [ask], "expect": ["The user answers: Very net, please"]},
+        {"text": "As I think.", "expect": ["The user gave no answer"]},
+    ]
+    with talk(shop, turns) as terminal:
+        at_rest(terminal)
+        terminal.type("which total?\r")
+        terminal.wait("1  gross: with the tax of the country")
+        terminal.type("Very net, please")
+        terminal.wait("Very net, please")
+        terminal.type("\r")
+        terminal.wait(
+            lambda: "❯ Very net, please" in terminal.text and "Esc: leave it to the model" in terminal.text
+        )
+        terminal.type("\x1b")
+        terminal.wait("As I think.")
         at_rest(terminal)
         leave(terminal)

@@ -16,7 +16,8 @@ import pytest
 from agent.app_dirs import Home
 from agent.exit_codes import Exit
 from tests.support import cli
-from tests.support.talking import SIZES, at_rest, leave, logs, long_session, prompts
+from tests.support.repo import Repo
+from tests.support.talking import SIZES, at_rest, leave, logs, long_session, prompts, talk
 from tests.support.terminal import Terminal
 
 pytestmark = pytest.mark.slow
@@ -219,3 +220,17 @@ def imported(account: str) -> set[str]:
 
 def at_rest_with(terminal: Terminal, prompt: str) -> None:
     terminal.wait(lambda: prompt in terminal.text and OPENING not in terminal.text)
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(40, 20), (80, 24), (120, 40)])
+def test_a_long_path_is_not_broken_in_the_middle_of_a_name(tmp_path: Path, columns: int, rows: int) -> None:
+    root = tmp_path.joinpath("a_rather_long_folder_name", "with_another_long_one", "and_more", "project")
+    root.mkdir(parents=True)
+    Repo(root).commit_all()
+    with talk(root, [], columns=columns, rows=rows) as terminal:
+        at_rest(terminal)
+        shown = next(line for line in terminal.text.splitlines() if "project" in line)
+        path = shown.removesuffix(" · /help").rpartition(" ")[2]
+        assert str(root).endswith(path.removeprefix("…/"))
+        assert path.endswith("/and_more/project")
+        leave(terminal)

@@ -30,7 +30,7 @@ def test_a_no_leaves_the_files_and_a_yes_writes_the_change(repo: Repo) -> None:
     with talk_offline(repo) as terminal:
         at_rest(terminal)
         terminal.type(f"{PROMPT}\r")
-        terminal.wait(lambda: "Write the proposed change?" in terminal.text)
+        terminal.wait(lambda: "Write this change of fee.py:5?" in terminal.text)
         terminal.type("n")
         at_rest(terminal)
         assert repo.read("fee.py") == FEE
@@ -42,6 +42,40 @@ def test_a_no_leaves_the_files_and_a_yes_writes_the_change(repo: Repo) -> None:
         at_rest(terminal)
         assert repo.read("fee.py") != FEE
         leave(terminal)
+
+
+def test_each_doubtful_change_is_asked_about_and_another_one_chosen_by_arrow_keys(tmp_path: Path) -> None:
+    """Two faults, each with its question; the answer to one says nothing of the other."""
+    toll, test_toll = (
+        FEE.replace("fee", "toll"),
+        DOUBTFUL.replace("fee", "toll").replace("(4) == 8", "(5) == 10"),
+    )
+    repo = project(tmp_path / "fees", fee=FEE, test_fee=DOUBTFUL, toll=toll, test_toll=test_toll)
+    with talk_offline(repo) as terminal:
+        at_rest(terminal)
+        terminal.type(f"{PROMPT}\r")
+        terminal.wait(lambda: "· 1 of 2" in terminal.text)
+        assert "more changes pass the same tests" in " ".join(terminal.everything.split())
+        first = terminal.text[terminal.text.index("Write this change of ") :].split()[4].partition(":")[0]
+        terminal.type("n")
+        terminal.wait(lambda: "· 2 of 2" in terminal.text)
+        second = "toll.py" if first == "fee.py" else "fee.py"
+        assert f"Write this change of {second}:" in terminal.text
+        terminal.type("\x1b[B\r")  # the answer after "Yes": another change
+        terminal.wait("Which change? · 2 of 2")
+        marked = next(row for row in terminal.text.split("\n") if row.startswith("› "))
+        terminal.type("\x1b[B")
+        terminal.wait(lambda: f"› {marked[2:]}" not in terminal.text and "\n› " in terminal.text)
+        assert "│ +" in terminal.text, "the change itself is seen before it is taken"
+        written = next(row for row in terminal.text.split("\n") if row.startswith("│ +"))[3:].strip()
+        terminal.type("\r")
+        terminal.wait("y  Yes, write it")
+        terminal.type("y")
+        terminal.wait("✗ tests fail")  # the fault with the no is still there
+        at_rest(terminal)
+        leave(terminal)
+    assert repo.git("status", "--porcelain") == f" M {second}\n"
+    assert written in repo.read(second)
 
 
 def test_a_question_is_answered_and_changes_nothing(repo: Repo) -> None:

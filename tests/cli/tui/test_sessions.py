@@ -52,7 +52,7 @@ def test_sessions_are_named_copied_left_and_opened_again(shop: Path) -> None:
         at_rest(terminal)
         terminal.type("/sessions\r")
         terminal.wait("› the first try")  # this one, of which the list begins
-        terminal.wait("3 of 3")
+        terminal.wait("2 of 2")
         terminal.type("\x1b[B")
         terminal.wait("* the first try")
         cleared(terminal, "\x1b")

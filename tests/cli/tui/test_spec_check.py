@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import call, git
-from tests.support.talking import at_rest, leave, log_of, talk
+from tests.support.talking import at_rest, leave, log_of, prompted, talk
 
 pytestmark = pytest.mark.slow
 
@@ -31,9 +31,9 @@ def test_a_person_stops_then_applies_the_correction_then_goes_on(shop: Path) -> 
         terminal.wait("What about these findings?")
         terminal.type("\x1b[B\r")  # the second: stop
         terminal.wait("interrupted")
-        at_rest(terminal)
+        terminal.wait(lambda: prompted(terminal) == PROMPT)  # given back: nothing was done for it
         assert (shop / "test_cart.py").read_text() == TEST
-        terminal.type(f"{PROMPT}\r")
+        terminal.type("\r")
         terminal.wait(lambda: terminal.text.count("What about these findings?") == 1)
         terminal.type("\x1b[B\x1b[B\r")  # the third: apply
         terminal.wait("It is so.")

@@ -168,3 +168,103 @@ def test_a_copied_answer_is_in_the_buffer_of_tmux(shop: Path) -> None:
         assert "52;c" not in terminal.everything
     finally:
         terminal.close()
+
+
+@pytest.mark.parametrize(("theme", "added"), [("", "22"), ("light", "194"), ("dark", "22"), ("mono", "")])
+def test_a_diff_has_backgrounds_by_the_theme_of_the_environment(shop: Path, theme: str, added: str) -> None:
+    """tmux does not tell its background."""
+    edit = {"calls": [call("edit", path="cart.py", old=" - 1", new="")]}
+    model = script(shop.parent, [edit, {"text": "Edited."}])
+    started = [
+        "env",
+        f"PATCHWRIGHT_TERMINAL__THEME={theme}",
+        *cli.PATCHWRIGHT,
+        "--tests",
+        "true",
+        "--model",
+        model,
+    ]
+    terminal = Tmux(shop, started, 80, 24)
+    try:
+        terminal.wait("⇧⇥")
+        terminal.type("go", "Enter")
+        terminal.wait("✔ done")
+        rows = terminal.do("capture-pane", "-p", "-e").split("\n")
+        [row] = [row for row in rows if "sum(item.price" in re.sub(r"\x1b\[[\d;]*m", "", row) and "+" in row]
+        assert (f"48;5;{added}" in row) if added else ("48;" not in row), row
+    finally:
+        terminal.close()
+
+
+CODE = [
+    "def total(items, discount=0.0, taxes=(), shipping=0.0, rounded=True, currency='EUR', checked=False):",
+    "    net = sum(item.price for item in items) - discount  # a line that no window of these is wide enough for",
+    "",
+    "    return net",
+]
+WORDS = ["src/", "  cart.py", "  order.py   # 3 orders"]
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(40, 20), (80, 24), (120, 40)])
+def test_code_of_an_answer_is_copied_as_it_was_written(shop: Path, columns: int, rows: int) -> None:
+    """Nothing stands beside it, nothing fills its rows, and a line that the window wraps is one line."""
+    fences = [("python", CODE), ("", WORDS), ("diff", ["-    return net", f"+    return {'net + ' * 25}0"])]
+    text = "\n\n".join("\n".join([f"```{language}", *lines, "```"]) for language, lines in fences)
+    model = script(shop.parent, [{"text": f"Like this:\n\n{text}\n\nThat was all."}])
+    terminal = Tmux(shop, [*cli.PATCHWRIGHT, "--model", model], columns, rows)
+    try:
+        wait_until(lambda: "❯ say what to do" in terminal.text)
+        terminal.type("show it", "Enter")
+        wait_until(lambda: "That was all." in terminal.everything and "❯ say what to do" in terminal.text)
+        copied = terminal.everything.split("\n")  # with the blanks that a selection would hold
+    finally:
+        terminal.close()
+    for _, lines in fences:
+        place = copied.index(lines[0])
+        assert copied[place : place + len(lines)] == lines
+
+
+def test_what_is_typed_after_escape_arrives_whole(shop: Path) -> None:
+    terminal = Tmux(shop, [*cli.PATCHWRIGHT, "--model", script(shop.parent, [{"text": "Sent."}])], 80, 24)
+    try:
+        terminal.do("set", "-g", "escape-time", "0")
+        terminal.wait("⇧⇥")
+        for typed in ("/diff", "#note", "!make", "@cart"):
+            for delay in (0, 0.02, 0.05, 0.1, 0.2, 0.4):
+                terminal.type("Escape")
+                time.sleep(delay)
+                terminal.type("-l", typed)
+                terminal.wait(f"❯ {typed}")
+                terminal.type("C-c")  # beside the prompt it closes a list of completions
+                terminal.type("C-c")
+                terminal.wait("❯ say what to do")
+    finally:
+        terminal.close()
+    assert not log_prompts()
+
+
+def log_prompts() -> list[str]:
+    """The prompts of all sessions."""
+    events = [json.loads(line) for log in logs() for line in log.read_text().splitlines()]
+    return [event["text"] for event in events if event["kind"] == "prompt"]
+
+
+def test_a_prompt_that_is_stopped_before_anything_was_done_comes_back(shop: Path) -> None:
+    turns = [
+        {"text": "Too late.", "delay": 60},
+        {"calls": [call("shell", command="true")]},
+        {"text": "Too late.", "delay": 60},
+    ]
+    terminal = Tmux(shop, [*cli.PATCHWRIGHT, "--model", script(shop.parent, turns)], 80, 24)
+    try:
+        terminal.wait("⇧⇥")
+        terminal.type("mend the total", "Enter")
+        terminal.wait("esc to stop")
+        terminal.type("Escape")
+        terminal.wait("! interrupted")
+        wait_until(lambda: terminal.text.split("\n")[-3] == "❯ mend the total")
+        terminal.type(" of carts")
+        terminal.wait("❯ mend the total of carts")
+        assert [event["text"] for event in log_of(shop) if event["kind"] == "prompt"] == ["mend the total"]
+    finally:
+        terminal.close()

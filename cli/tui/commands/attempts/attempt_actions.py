@@ -49,6 +49,14 @@ async def show_attempt(chat: Conversation, number: int) -> None:
     chat.view.show_note("\n".join(lines))
 
 
+async def show_applied_change(chat: Conversation) -> None:
+    """Show the change of the attempt that was applied, as an edit of a turn is shown."""
+    tree, rows = await load_rows(chat)
+    chosen = next((each.number for each in rows if each.chosen), None)
+    if chosen is not None and (patch := _read_patch(chat, tree, chosen)):
+        chat.view.show_note("\n".join([f"applied, from attempt {chosen}:", *_format_diff(chat, patch)]))
+
+
 async def compare_attempts(chat: Conversation, first: int, second: int) -> None:
     """Show the results of two attempts, and the difference of their files."""
     from agent.children.places import open_git

@@ -71,7 +71,11 @@ async def _make_attempts(chat: Conversation, argument: str) -> None:
         raise UserError(
             Fault.USAGE, "/attempts needs a task", f"/attempts [N] TASK, with N from 1 to {MOST_ATTEMPTS}"
         )
-    await chat.run_turn(task, shown="", strategy=replace(settings, name="sample", attempts=count))
+    end = await chat.run_turn(task, shown="", strategy=replace(settings, name="sample", attempts=count))
+    if end.files:
+        from cli.tui.commands.attempts.attempt_actions import show_applied_change
+
+        await show_applied_change(chat)
 
 
 def _runs_beside(argument: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from agent.events import End
 from agent.turn.runtime import Runtime
 from cli.output.style.terminal import measure_columns, truncate_text
 from cli.tui.frontend import Styled
@@ -21,7 +22,7 @@ class FooterFacts:
     """What a footer can show, each safe to show; "" for what there is not.
 
     access: mode and approval, if they are not the default; danger: what confines no command
-    context: share of the model's window that the history fills, in per cent; above 100 it is compacted
+    context: share of the model's window that the next request fills, in per cent; above 100 it is compacted
     cost: of the calls since the conversation was opened
     hint: the key that matters now
     """
@@ -75,15 +76,19 @@ def describe_context(share: int) -> str:
     return f"context {share} %" if share else ""
 
 
-def list_context_share(runtime: Runtime) -> list[str]:
-    """Return the share of the window that the history fills, [] for none, for the summary of a turn."""
-    return list(filter(None, [describe_context(measure_context(runtime))]))
+def list_end_facts(runtime: Runtime, end: End) -> list[str]:
+    """Return what the summary of a turn adds: changes that nobody commits unasked, the share of the window used."""
+    can_commit = runtime.toolbox.get("git_commit") is not None and runtime.commit_when == "never"
+    waits = can_commit and end.files and not (end.commit or end.not_committed)
+    facts = ["not committed (/commit)" if waits else "", describe_context(measure_context(runtime))]
+    return list(filter(None, facts))
 
 
 def measure_context(runtime: Runtime) -> int:
-    """Return the share of the window that the history fills, in per cent."""
-    window = runtime.model.window
-    return runtime.projection.tokens * 100 // window if window else 0
+    """Return the share of the window that the next request fills, in per cent; 0 before the first prompt."""
+    compressor = runtime.loop.compressor
+    window = compressor.find_window()
+    return compressor.total_tokens * 100 // window if window and runtime.projection.tokens else 0
 
 
 def _measure(facts: FooterFacts) -> int:

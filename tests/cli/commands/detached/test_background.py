@@ -56,6 +56,16 @@ def states(shop: Path, *options: str) -> list[tuple[str, str]]:
     return [(each["state"], each["question"]) for each in map(json.loads, listed.out.splitlines())]
 
 
+def test_a_person_at_a_terminal_is_told_what_can_be_done_with_the_run(shop: Path) -> None:
+    model = script(shop.parent, [{"text": "Done."}])
+    argv = [*PATCHWRIGHT, "run", "look at it", "--background", "--model", model, *OPEN]
+    with Terminal(argv, cwd=shop, env=environment(), columns=120) as terminal:
+        assert terminal.wait_for_end() == 0
+        said = terminal.everything
+    assert said.splitlines()[0] == logs()[0].parent.name
+    assert "patchwright attach" in said
+
+
 def test_a_run_whose_session_was_deleted_ends(shop: Path) -> None:
     session = start(shop, [{"calls": [call("ask_user", question="Which one?")]}, {"text": "Done."}])
     wait_until(lambda: read_question(session) is not None)
@@ -70,6 +80,33 @@ def is_alive(process: int) -> bool:
         return "(zombie)" not in Path(f"/proc/{process}/status").read_text()
     except FileNotFoundError:
         return False
+
+
+def test_the_only_run_of_a_project_needs_no_id(shop: Path) -> None:
+    refused = run("logs", cwd=shop)
+    assert (refused.code, "no run is at work in this project" in refused.err) == (2, True)
+    session = start(shop, [{"calls": [call("ask_user", question="Which one?")]}, {"text": "Done."}])
+    wait_until(lambda: read_question(session) is not None)
+    assert "mend it" in run("logs", cwd=shop).out
+    assert run("stop", cwd=shop.parent).code == 2
+    assert run("stop", cwd=shop).code == 0
+    assert not is_open(session)
+    assert "mend it" in run("logs", cwd=shop).out
+    assert run("wait", cwd=shop).code == 130
+    assert run("stop", cwd=shop).code == 2
+
+
+def test_of_several_runs_one_has_to_be_named(shop: Path) -> None:
+    model = script(shop.parent, [{"calls": [call("ask_user", question="Which one?")]}, {"text": "Done."}])
+    env = {"PATCHWRIGHT_APPROVAL": "ask"}
+    for _ in range(2):
+        assert run("run", "mend it", "--background", "--model", model, *OPEN, cwd=shop, env=env).code == 0
+    wait_until(lambda: all(read_question(each.parent) is not None for each in logs()))
+    refused = run("stop", cwd=shop)
+    assert refused.code == 2
+    assert all(each.parent.name in refused.err for each in logs())
+    for each in logs():
+        assert run("stop", each.parent.name, cwd=shop).code == 0
 
 
 def test_a_question_waits_and_is_answered_by_command(shop: Path) -> None:
@@ -128,7 +165,7 @@ def test_a_terminal_is_attached_steers_answers_and_leaves(shop: Path) -> None:
     assert any(isinstance(event, Steer) and event.by == "person" for event in read_events(session))
     with Terminal(argv, cwd=shop, env=environment(), columns=100) as terminal:
         terminal.wait("Is it enough?")
-        terminal.wait(lambda: "your answer" in terminal.text)
+        terminal.wait(lambda: "Type the answer" in terminal.text)
         terminal.type("quite enough\r")
         terminal.wait("Allow run_tests?")
         terminal.type("y")

@@ -160,13 +160,18 @@ def test_a_pull_request_is_drafted_into_a_file(repo: Repo, tmp_path: Path) -> No
     assert run("pr", cwd=repo.root).code == 3
     repo.git("switch", "-qc", "feature")
     repo.write("cart.py", COUNT)
-    repo.commit_all("Count items")
+    repo.commit_all(
+        "Count items\n\nA total alone does not say how many there are.\n\nReviewed-by: Ann <a@b.c>"
+    )
     repo.write("kept.py", "x = 2\n")
     repo.commit_all("Change x")
     done = run("pr", cwd=repo.root)
     place = repo.root / ".git/patchwright-pr.md"
     assert (done.code, Path(done.out.strip())) == (0, place), done.err
-    assert place.read_text().startswith("Add count\n\n## Commits\n\n- Count items\n- Change x\n")
+    assert place.read_text().startswith(
+        "Add count\n\n## What changed and why\n\n- Count items\n  A total alone does not say how many there are.\n"
+        "- Change x\n\n## Files\n"
+    )
     other = tmp_path / "draft.md"
     assert run("pr", "--base", "HEAD~1", "--out", other, cwd=repo.root).code == 0
     assert other.read_text().startswith("Change x\n")

@@ -48,6 +48,11 @@ def test_a_one_shot_run_is_undone_redone_and_rewound(repo: Repo, tmp_path: Path)
     wrong = run("rewind", "7", cwd=repo.root)
     assert (wrong.code, wrong.err.splitlines()[0]) == (2, "patchwright: no step '7': there are 1")
 
+    repo.write("a.txt", "a person's\n")
+    refused = run("redo", cwd=repo.root)
+    assert (refused.code, "nothing was redone:" in refused.err) == (13, True), refused.err
+    repo.write("a.txt", "old\n")
+
     repo.write("new.txt", "a person's\n")
     refused = run("undo", cwd=repo.root)
     assert (refused.code, "  new.txt: changed since" in refused.err) == (13, True), refused.err

@@ -110,4 +110,4 @@ def test_plain_lines_name_the_way_that_they_have(capfd: pytest.CaptureFixture[st
     view = SessionView(PlainFrontend())
     for event in act("shell", OUTPUT, exit=0):
         view.show_event(event)
-    assert capfd.readouterr().out == "● shell make: exit 0 (0.1 s) · +12 lines (/export FILE has all)\n"
+    assert capfd.readouterr().out == "* shell make: exit 0 (0.1 s), +12 lines (/export FILE has all)\n"

@@ -62,9 +62,9 @@ def test_blocks_come_out_one_by_one_as_they_are_finished() -> None:
     assert stream.render_live(10) == "Title\n\nSome"
     assert stream.feed(" prose\n\n") == "Title\n"
     assert stream.render_live(10) == "\nSome prose"
-    assert stream.feed("```\ncode\nmo") == "\nSome prose\n\n  code\n"
-    assert stream.render_live(10) == "  mo"
-    assert stream.feed("re\n```\n") == "  more\n"
+    assert stream.feed("```\ncode\nmo") == "\nSome prose\n\ncode\n"
+    assert stream.render_live(10) == "mo"
+    assert stream.feed("re\n```\n") == "more\n"
     assert stream.render_live(10) == ""
     assert stream.close() == ""
 
@@ -82,10 +82,10 @@ def test_lists_code_tables_and_quotes_are_drawn() -> None:
     assert text.startswith("Title\n\nSome prose with code, on two lines.\n")
     for part in (
         "\n1. one\n",
-        "\n     x = 1\n",
+        "\n   x = 1\n",
         "\n2. two\n",
         "• a\n  ◦ b\n",
-        "  def total(self):\n\n      return 1",
+        "\ndef total(self):\n\n    return 1",
         "▌ quote",
     ):
         assert part in text
@@ -125,16 +125,26 @@ def test_a_table_takes_the_width_that_it_needs_and_no_more() -> None:
     assert "├" in narrow[-3], "rows with wrapped cells are ruled off"
 
 
-def test_code_has_a_bar_and_the_name_of_its_language() -> None:
-    stream = MarkdownStream(width=30, colour=True)
-    rows = stream.feed("```python\nx = 1\n\ny = '" + "z" * 40 + "'\n```\n").splitlines()
-    assert [re.sub(r"\x1b\[[0-9;]*m", "", row) for row in rows] == [
-        "╭ python",
-        "│ x = 1",
-        "│",
-        "│ y = '" + "z" * 23,
-        "│ " + "z" * 17 + "'",
+def test_code_has_the_name_of_its_language_above_and_nothing_beside() -> None:
+    text = "```python\nx = 1\n\ny = '" + "z" * 40 + "'\n```\n"
+    broken = MarkdownStream(width=30, colour=True).feed(text)
+    whole = MarkdownStream(width=30, colour=True, breaks_code=False).feed(text)
+    assert [re.sub(r"\x1b\[[0-9;]*m", "", row) for row in broken.splitlines()] == [
+        "python",
+        "x = 1",
+        "",
+        "y = '" + "z" * 25,
+        "z" * 15 + "'",
     ]
+    assert re.sub(r"\x1b\[[0-9;]*m", "", whole).splitlines() == ["python", *text.splitlines()[1:-1]]
+
+
+def test_code_of_no_known_language_is_coloured_as_code_in_a_line() -> None:
+    stream = MarkdownStream(width=30, colour=True)
+    assert (
+        stream.feed("```\none\n```\n`two` three\n\n") + stream.close()
+        == "\x1b[36mone\x1b[0m\n\n\x1b[36mtwo\x1b[0m three\n"
+    )
 
 
 WORDS = (
@@ -296,5 +306,5 @@ def _list_styled_words(line: str) -> list[tuple[str, str]]:
         (sgr, word)
         for sgr, text in zip(parts[::2], parts[1::2], strict=True)
         for word in text.split()
-        if word not in "•╭│"
+        if word != "•"
     ]

@@ -45,7 +45,7 @@ def test_a_prompt_is_answered_with_markdown_and_a_summary(shop: Path) -> None:
         assert shown.startswith(
             "❯ why is the total wrong?\n\nWhy\n\nIt is one too low:\n\n"
             "╭ python\n│ return sum(prices)\n\n• first\n• second\n\n"
-            "✔ done · 1 step · 1.5k tokens · price unknown\n\n────"
+            "✔ done · 1 step · 1.5k tokens · price unknown · context 1 %\n\n────"
         )
         terminal.type("/quit\r")
         assert terminal.wait_for_end() == 0
@@ -304,7 +304,7 @@ def test_a_dumb_terminal_gets_lines_and_no_control_sequences(
         terminal.wait(">")
         terminal.type("look\n")
         terminal.wait("It is **fine**.")
-        terminal.wait("done ·")
+        terminal.wait("done, ")
         terminal.type("/quit\n")
         assert terminal.wait_for_end() == 0
         assert b"\x1b" not in terminal.raw

@@ -1,9 +1,8 @@
-"""A model's question to the person: which line answers it, and that its wait is no work."""
+"""A model's question in plain lines: the next line answers it, and its wait is no work."""
 
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import cast
 
 from agent.team.person import UserQuestion
@@ -12,12 +11,13 @@ from cli.tui.questions.person_channel import TerminalPerson
 from cli.tui.questions.waiting_time import WaitingTime
 
 
-class Screen:
-    """A front-end that only knows when its line was begun."""
+class Lines:
+    """A front-end of lines."""
+
+    redraws = False
 
     def __init__(self) -> None:
         self.waiting = WaitingTime()
-        self.line_began = float("-inf")
         self.doing = ""
 
     def alert(self, text: str) -> None:
@@ -27,21 +27,20 @@ class Screen:
         self.doing = doing
 
 
-def test_a_line_begun_before_the_question_does_not_answer_it() -> None:
+def test_the_next_line_answers_a_question() -> None:
     async def converse() -> str:
-        front, shown = Screen(), list[str]()
+        front, shown = Lines(), list[str]()
         person = TerminalPerson(cast(Frontend, front), lambda *parts: shown.extend(parts))
-        front.line_began = time.monotonic()
-        asked = asyncio.create_task(person.answer(UserQuestion("Gross or net?")))
+        assert not person.take_answer("too early")
+        asked = asyncio.create_task(person.answer(UserQuestion("Which?", ["gross", "net", "both"], True)))
         await asyncio.sleep(0)
-        assert not person.take_answer("and the old one")
         assert (person.is_asking, front.doing) == (True, "Waiting for you")
-        front.line_began = time.monotonic()
-        assert person.take_answer("net")
+        assert person.take_answer("1, 3")
+        assert not person.take_answer("too late")
         answer = await asked
-        assert shown[:2] == ["The model asks", "Gross or net?"]
+        assert shown[:2] == ["The model asks", "Which?\n1. gross\n2. net\n3. both"]
         assert front.waiting.seconds > 0
         assert not front.waiting.is_running
         return answer
 
-    assert asyncio.run(converse()) == "net"
+    assert asyncio.run(converse()) == "gross, both"

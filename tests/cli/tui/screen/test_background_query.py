@@ -34,10 +34,12 @@ def test_a_dark_and_a_light_background_are_told_apart() -> None:
         theme.forget_background()
         query = BackgroundQuery()
         assert query.ask() == QUESTION
-        assert choose_diff_colours() is None
+        assert (before := choose_diff_colours()) is not None
+        assert before.brings_text, "readable on either"
         assert query.take_reply(f"a{reply}b") == "ab"
         assert theme.get_background() == background
-        assert choose_diff_colours() is not None
+        assert (after := choose_diff_colours()) is not None
+        assert not after.brings_text
         assert query.take_reply(reply) == reply, "it was asked only once"
 
 

@@ -21,7 +21,7 @@ def test_the_footer_is_the_users_template(shop: Path) -> None:
     with talk(shop, turns, PATCHWRIGHT_TERMINAL__FOOTER=FOOTER) as terminal:
         terminal.wait("in shop · main · workspace")
         terminal.type("go\r")
-        terminal.wait("in shop · main · workspace · $0.0123")
+        terminal.wait("in shop · main · workspace · context 1 % · $0.0123")
         terminal.type("/quit\r")
         assert terminal.wait_for_end() == 0
 
