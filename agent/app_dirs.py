@@ -112,6 +112,11 @@ class Home:
         return tuple(dict.fromkeys((self.data, self.lasting_data, self.config)))
 
     @property
+    def memory(self) -> Path:
+        """Folder of what sessions remember of repositories; there is none before the first has."""
+        return self.data / "memory"
+
+    @property
     def sign_ins(self) -> Path:
         """Return the folder of tokens for MCP servers, which commands in the sandbox cannot see."""
         return self.lasting_data / "mcp"

@@ -15,8 +15,8 @@ from agent.budget.budget_text import parse_budget
 from agent.budget.limits import build_limits
 from agent.budget.purse import Purse
 from agent.capabilities import Capabilities, SessionEnvironment, check_writable
-from agent.events import Event, SessionStart, Signal
-from agent.extension.extension_files import has_hook_files, has_plugins, has_skills
+from agent.events import End, Event, Prompt, SessionStart, Signal
+from agent.extension.extension_files import SHARED_LESSONS, has_hook_files, has_plugins, has_skills
 from agent.model.protocol import Model
 from agent.model_selection import ModelSelection
 from agent.session.log import Session
@@ -27,6 +27,7 @@ from agent.turn.action_format import Modes, resolve_action_mode
 from agent.turn.runtime import Runtime
 from agent.workspace_root import find_working_folder, find_workspace_root
 from sandbox.errors import Fault, UserError
+from sandbox.extensions import load_extension
 from sandbox.policy.decision import Approval, Mode, Policy
 from sandbox.policy.foreign_stores import refuse_foreign_stores
 from sandbox.policy.rules import Rules
@@ -77,10 +78,42 @@ def assemble_runtime(settings: SessionSettings, request: SessionRequest, home: H
             from agent.extension.hooks.hook_monitor import attach_hooks
 
             attach_hooks(runtime, home)
+        if settings.memory.enabled and not request.parent and home.user_data is None:
+            _attach_memory(runtime, home)
         return runtime
     except BaseException:  # on any exception the log is released, then the exception is raised again
         session.close()
         raise
+
+
+_MOST_EVENTS = 4_000
+"""Events of a turn of which the memory learns: some thousand steps."""
+
+
+def _attach_memory(runtime: Runtime, home: Home) -> None:
+    """Let a session remember what its turns find out, and recall what earlier ones did.
+
+    What remembering needs is imported at the end of a turn, what recalling needs once anything was ever remembered,
+    or the repository shares lessons.
+    """
+    events: list[Event] = []
+
+    def follow(event: Event) -> None:
+        if isinstance(event, Prompt):
+            events.clear()
+        elif len(events) >= _MOST_EVENTS:  # the prompt, and the newest half of the others
+            del events[1 : _MOST_EVENTS // 2]
+        events.append(event)
+        if isinstance(event, End):
+            turn = tuple(events)
+            events.clear()
+            load_extension("memory", "turn_end")(turn, runtime, home, runtime.session.notify_subscribers)
+
+    runtime.session.subscribe(follow)
+    if home.memory.is_dir() or (runtime.workspace.root / SHARED_LESSONS).is_dir():
+        from agent.memory.session_memory import attach_memory
+
+        attach_memory(runtime, home)
 
 
 def _open_session(request: SessionRequest, sessions: Path, root: Path) -> Session:

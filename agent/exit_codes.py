@@ -24,6 +24,7 @@ class Exit(IntEnum):
     STORAGE_FULL = 11
     READ_ONLY = 12
     NOT_ACHIEVED = 13
+    CHEATED = 14
     INTERNAL = 70
     INTERRUPTED = 130
 
@@ -49,6 +50,7 @@ MEANING: dict[Exit, str] = {
     Exit.READ_ONLY: "the folder cannot be written",
     Exit.NOT_ACHIEVED: "finished without reaching the goal, or a person has to decide (a doubtful change, weakened "
     "tests)",
+    Exit.CHEATED: "the checker of an evaluation's task rewards a cheat",
     Exit.INTERNAL: "a fault in Patchwright itself",
     Exit.INTERRUPTED: "interrupted (Ctrl-C, SIGTERM or SIGHUP)",
 }

@@ -29,8 +29,10 @@ def switch_approval(runtime: Runtime, approval: Approval) -> None:
     runtime.session.append(Signal(name="approval", detail=f"approval: {approval}"))
 
 
-async def switch_mode(runtime: Runtime, mode: Mode) -> None:
+async def switch_mode(runtime: Runtime, mode: Mode, *, plans: bool = False) -> None:
     """Switch to this mode from the next action on. Only at the user's request; logged.
+
+    plans: what the next turns make are plans, which nothing has to verify
 
     Raises UserError, and then nothing has changed. Tools that the mode adds are added. None is removed: the
     policy denies those that the mode forbids, and requests keep their prefix, which providers cache.
@@ -48,6 +50,7 @@ async def switch_mode(runtime: Runtime, mode: Mode) -> None:
         await runtime.mcp.close()
     await runtime.workspace.background.close()
     runtime.policy.mode = runtime.workspace.mode = mode
+    runtime.workspace.facts["plans"] = plans
     runtime.workspace.sandbox = found.sandbox
     if runtime.snapshots is None:
         runtime.snapshots = gateway.snapshots = found.snapshots

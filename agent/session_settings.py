@@ -69,6 +69,7 @@ class DisciplineSettings:
     """Response to misordered actions, and to chains of them.
 
     named: rules with a level of their own; phases: see agent.monitor.phases; chains: see agent.monitor.intent
+    signals: whether the model is told that it goes in circles; see agent.monitor.signals
     """
 
     __pydantic_config__ = FORBID_UNKNOWN
@@ -77,6 +78,7 @@ class DisciplineSettings:
     named: dict[str, Level] = field(default_factory=dict)
     phases: Guidance = "log"
     chains: Chains = "ask"
+    signals: Literal["tell", "off"] = "tell"
 
     def get_level(self, rule: str) -> Level:
         """Return the level of a rule."""
@@ -186,6 +188,20 @@ class SkillSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemorySettings:
+    """What sessions remember of a repository, and are told of it; see docs/memory.md.
+
+    enabled: without it nothing is stored, and nothing recalled
+    budget: tokens of one turn that recalled lessons may take
+    """
+
+    __pydantic_config__ = FORBID_UNKNOWN
+
+    enabled: bool = True
+    budget: int = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotSettings:
     """How much of a project's snapshots is kept for undo; see agent/session/snapshot_budget.py.
 
@@ -264,6 +280,7 @@ class SessionSettings:
     strategy: StrategySettings = field(default_factory=StrategySettings)
     agents: TeamSettings = field(default_factory=TeamSettings)
     skills: SkillSettings = field(default_factory=SkillSettings)
+    memory: MemorySettings = field(default_factory=MemorySettings)
     snapshots: SnapshotSettings = field(default_factory=SnapshotSettings)
     access: AccessSettings = field(default_factory=AccessSettings)
     tools: ToolSettings = field(default_factory=ToolSettings)

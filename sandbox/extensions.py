@@ -27,6 +27,7 @@ Group = Literal[
     "importers",
     "inputs",
     "judges",
+    "memory",
     "models",
     "monitors",
     "questions",

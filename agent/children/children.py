@@ -308,4 +308,4 @@ class _ChildApprover:
     async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
         """See `Approver.ask`."""
         reason = f"child session ({self._task}): {question.reason}"
-        return await self._approver.ask(tool, effect, replace(question, reason=reason))
+        return await self._approver.ask(tool, effect, replace(question, reason=reason, can_edit=False))

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from agent.events.event_base import FORMAT, AskedAction, Event, UnknownEvent, UsageRecord
-from agent.events.history_events import Compaction, Fold, Fork, Rewind, Title
+from agent.events.history_events import Compaction, Feedback, Fold, Fork, Rewind, Title
 from agent.events.serialization import collect_fields, encode_line, render_event
 from agent.events.turn_events import (
     LEAD,
@@ -69,6 +69,7 @@ __all__ = [
     "End",
     "ErrorEvent",
     "Event",
+    "Feedback",
     "FindingEvent",
     "Fold",
     "Fork",

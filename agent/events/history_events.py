@@ -35,6 +35,16 @@ class Title(Event):
 
 
 @dataclass(kw_only=True)
+class Feedback(Event):
+    """A person's note on a step. event: id of the step's reply; good: whether it is to be so, or never again"""
+
+    kind: Literal["feedback"] = "feedback"
+    event: str
+    good: bool
+    text: str
+
+
+@dataclass(kw_only=True)
 class Fold:
     """A run of events, first and last included, that is sent as `text`; the user's words in it are sent unchanged."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agent.events.child_events import ChildEvent, ChildProgress, FindingEvent, MergeEvent
 from agent.events.event_base import FORMAT, Event, UnknownEvent
 from agent.events.goal_events import GoalEvent
-from agent.events.history_events import Compaction, Fork, Rewind, Title
+from agent.events.history_events import Compaction, Feedback, Fork, Rewind, Title
 from agent.events.monitor_events import ChainEvent
 from agent.events.strategy_events import (
     AttemptEvent,
@@ -68,6 +68,7 @@ KINDS: dict[str, type[Event]] = {
     "rewind": Rewind,
     "fork": Fork,
     "title": Title,
+    "feedback": Feedback,
     "child": ChildEvent,
     "merge": MergeEvent,
     "finding": FindingEvent,

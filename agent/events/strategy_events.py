@@ -42,6 +42,7 @@ class CandidateEvent(Event):
     child: "" if no session could be started
     patch: reference of the artifact with its changes, "" if there are none; lines: changed by it
     weakened_tests: how many; changes_tests: whether it changes files with tests
+    failing_tests: names of the tests that fail at its end, at most 200; [] where they are not named
     """
 
     kind: Literal["candidate"] = "candidate"
@@ -56,6 +57,7 @@ class CandidateEvent(Event):
     lines: int = 0
     weakened_tests: int = 0
     changes_tests: bool = False
+    failing_tests: list[str] = field(default_factory=list)
     usage: UsageRecord = field(default_factory=UsageRecord)
     seconds: float = 0.0
 

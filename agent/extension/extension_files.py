@@ -15,6 +15,9 @@ SKILL_FOLDERS = (".patchwright/skills", ".claude/skills", ".agents/skills")
 HOOK_FILES = (".patchwright/agent-hooks.json", ".claude/settings.json", ".claude/settings.local.json")
 """Files of a project with hooks; all of them count."""
 
+SHARED_LESSONS = ".patchwright/memory"
+"""Folder of the lessons that a repository shares, under which the user's trust in them is stored, too."""
+
 COMMANDS_TRUST, SKILLS_TRUST, HOOKS_TRUST = COMMAND_FOLDERS[0], SKILL_FOLDERS[0], HOOK_FILES[0]
 """Places below which the trust in all of a project's files of a kind is stored."""
 

@@ -6,7 +6,7 @@ import base64
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -29,15 +29,22 @@ MAX_DIGITS = 9
 """Digits of an artifact's number: more would not fit into a file name."""
 
 
-def create_fork(folder: Path, at: str = "", *, title: str = "") -> Session:
+def create_fork(
+    folder: Path,
+    at: str = "",
+    *,
+    title: str = "",
+    convert: Callable[[Event], Event] = lambda event: event,
+) -> Session:
     """Create a session with the history of the one in `folder` up to event `at` (default: the last one).
 
+    convert: applied to each event, such as `strip_local_state` for a fork that works on other files
     The original is only read, so it may be open. Raises UserError when there is no such session or event.
     """
     lines: list[bytes] = []
     found = False
     for event in _read_session(folder):
-        lines.append(render_event(event))
+        lines.append(render_event(convert(event)))
         if event.id == at:
             found = True
             break

@@ -50,7 +50,7 @@ _ARTIFACT = compile_lazily(r"out-[0-9]{1,9}", re.ASCII)
 def filter_line(line: bytes, number: int) -> bytes:
     """Return a line of a foreign log, the number-th, as it is taken over. Raises ValueError, TypeError, KeyError,
     AttributeError or RecursionError for one with which the session could not be resumed; NewerFormat."""
-    event = _strip_local_state(parse_event(line))
+    event = strip_local_state(parse_event(line))
     if parse_event_id(event.id) != number:
         raise ValueError(f"event {event.id!r} is out of order")
     _check_event(event)
@@ -97,7 +97,7 @@ def _filter_log(read_line: Callable[[int], bytes]) -> Iterator[bytes]:
             return
 
 
-def _strip_local_state(event: Event) -> Event:
+def strip_local_state(event: Event) -> Event:
     """Return an event of another machine's session without the fields that are only valid there."""
     if isinstance(event, SessionStart):
         event.system = event.model = ""

@@ -49,6 +49,11 @@ class SessionSummary:
     cost: float | None
     outcome: str
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was asked in it: a conversation that was opened and left."""
+        return not self.title and not self.steps
+
 
 def load_session_summaries(home: Home, project: Path | None = None) -> list[SessionSummary]:
     """Return summaries of all sessions (of one project root), newest first; only changed logs are read.

@@ -82,6 +82,18 @@ def is_child_session(folder: Path) -> bool:
         return bool(next(_parse_lines(file), {}).get("started_by"))
 
 
+def has_prompt(folder: Path) -> bool:
+    """Whether something was asked in a session, as far as its lines can be read; damage is told by who opens it.
+
+    Its beginning tells, so that little is read. Raises OSError.
+    """
+    with (folder / "log.jsonl").open("rb") as file:
+        for line in file:
+            if next(_parse_lines([line]), {"kind": "prompt"}).get("kind") == "prompt":
+                return True
+    return False
+
+
 _ENDS = ("prompt", "end")
 """First and last event kind of a turn."""
 

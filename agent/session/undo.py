@@ -172,9 +172,22 @@ class Timeline:
                 self.active_steps += self.undone_steps.pop().steps
         else:
             steps = tuple(step for step in self.active_steps if step.id in named)
+            if not steps and event.before != event.after:
+                steps = (self._make_left_step(event),)
             self.active_steps = [step for step in self.active_steps if step.id not in named]
             self.undone_steps.append(UndoneSteps(steps=steps, before=event.before, after=event.after))
         self._tree, self._going = event.after, False
+
+    def _make_left_step(self, event: UndoEvent) -> Step:
+        """Return what an undo took back as one step: its own steps are on a branch that the conversation has left."""
+        return Step(
+            id=event.id,
+            turn=self._turn,
+            start=event.parent,
+            spans=((event.after, event.before),),
+            label="changes of a part of the conversation that was left",
+            prompt=self._prompt,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

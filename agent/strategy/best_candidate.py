@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agent.exit_codes import BY_FAULT, Exit
 from agent.monitor.answers import TurnEnd
+from agent.strategy.attempt_log import find_base_report
 from agent.strategy.candidate import Candidate, describe_candidate
 from agent.strategy.ranking import rank_candidates
 from agent.strategy.refinement import Refinement
@@ -26,7 +27,7 @@ async def apply_best(
     if not candidates:
         reason = turn.runtime.purse.find_stop_reason() or "nothing is left for an attempt"
         return TurnEnd(reason="limit", detail=reason)
-    ranking = rank_candidates(candidates)
+    ranking = rank_candidates(candidates, find_base_report(turn.runtime.session.replayed))
     if not ranking.best.patch:
         return await finish_unchanged(turn, candidates)
     chosen = turn.find_choice(candidates)

@@ -29,6 +29,7 @@ class Candidate:
     attempt: its number; child: its session id, "" if none could be started
     patch: reference of the artifact with its changes to the files of the turn's beginning, "" if there are none
     lines: changed by it; weakened_tests: how many; changes_tests: whether it changes files with tests
+    failing_tests: names of those that fail at its end
     verdicts: of the child's own verifiers, and of others that a strategy asked
     """
 
@@ -43,6 +44,7 @@ class Candidate:
     lines: int = 0
     weakened_tests: int = 0
     changes_tests: bool = False
+    failing_tests: tuple[str, ...] = ()
     usage: UsageRecord = field(default_factory=UsageRecord)
     seconds: float = 0.0
     verdicts: tuple[Verdict, ...] = ()
@@ -75,13 +77,15 @@ class Candidate:
     def to_event(self) -> CandidateEvent:
         """Return the event that ends the attempt in the log."""
         values = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "verdicts"}
-        return CandidateEvent(**{**values, "files": list(self.files)})
+        lists = {"files": list(self.files), "failing_tests": list(self.failing_tests)}
+        return CandidateEvent(**{**values, **lists})
 
     @classmethod
     def from_event(cls, event: CandidateEvent, verdicts: Sequence[Verdict]) -> Candidate:
         """Return the candidate that an event keeps, with the verdicts logged before it."""
         values = {each.name: getattr(event, each.name) for each in fields(cls) if each.name != "verdicts"}
-        return cls(**{**values, "files": tuple(event.files)}, verdicts=tuple(verdicts))
+        tuples = {"files": tuple(event.files), "failing_tests": tuple(event.failing_tests)}
+        return cls(**{**values, **tuples}, verdicts=tuple(verdicts))
 
     @property
     def is_surplus(self) -> bool:

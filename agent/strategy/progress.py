@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agent.strategy.candidate import Candidate
@@ -11,6 +11,9 @@ from tools.testing.run_comparison import count_lost_tests
 
 LOADED, UNLOADED, UNPARSED = 0.2, 0.1, 0.05
 """Values of a change with which the tests run, cannot be loaded, or do not parse."""
+
+MOST_TESTS = 200
+"""Names of failing tests that the log keeps of one attempt."""
 
 PARTIAL, BROKEN = 0.7, 0.5
 """What mended tests add, if it were all, and what broken ones take away: a whole change is worth 1."""
@@ -61,6 +64,20 @@ def list_mended_tests(before: Mapping[str, Any], after: Mapping[str, Any]) -> fr
     if passed:
         return gone & frozenset(passed)
     return frozenset() if count_lost_tests(before, after) else gone
+
+
+def list_broken_tests(
+    before: Mapping[str, Any], failing: Iterable[str], *, has_new_tests: bool
+) -> frozenset[str]:
+    """Return the failing tests that passed before, by name: one that is new, or failed before, is not broken.
+
+    Where the tests that passed are not named, all others count, unless some of them may be new.
+    """
+    if passed := before.get("passed_tests"):
+        return frozenset(failing) & frozenset(map(str, passed))
+    if has_new_tests or not before or not _has_run(before):
+        return frozenset()
+    return frozenset(failing) - list_failing_tests(before)
 
 
 def list_failing_tests(report: Mapping[str, Any]) -> frozenset[str]:

@@ -314,6 +314,7 @@ class StrategyTurn:
     ) -> Candidate:
         """Log a candidate with its verdicts. last: its end; logged: verdicts that the log has already"""
         from agent.strategy.patch_inspection import inspect_patch
+        from agent.strategy.progress import MOST_TESTS, list_failing_tests
 
         git = await self.children.worktrees.open_git()
         facts = await asyncio.to_thread(inspect_patch, git, base, result.patch, self.prompt)
@@ -332,6 +333,7 @@ class StrategyTurn:
             lines=facts.lines,
             weakened_tests=facts.weakened_tests,
             changes_tests=facts.changes_tests,
+            failing_tests=tuple(sorted(list_failing_tests(last.report))[:MOST_TESTS]),
             usage=UsageRecord(**result.usage),
             seconds=result.seconds,
             verdicts=tuple(verdicts),

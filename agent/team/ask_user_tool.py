@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from agent.team.person import NOBODY, Person, UserQuestion
+from agent.team.person import NOBODY, Person, SeriesPerson, UserQuestion
 from tools.core.action import Observation, ToolFailure
 from tools.core.registry import Tool, tool
 from tools.core.workspace import Workspace
@@ -39,6 +39,8 @@ def make_ask_user_tool(team: HasPerson) -> Tool:
         asked = _check_questions(question, questions)
         if team.person is None:
             return Observation(text=NOBODY, data={"answered": False}, failed=True)
+        if isinstance(team.person, SeriesPerson):
+            team.person.announce_questions(len(asked))
         answers = [(await team.person.answer(each)).strip()[:LONGEST_ANSWER] for each in asked]
         return _describe_answers(asked, answers)
 

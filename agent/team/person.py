@@ -51,6 +51,15 @@ class Person(Protocol):
 
 
 @runtime_checkable
+class SeriesPerson(Person, Protocol):
+    """A person who is told how many questions come one after the other."""
+
+    def announce_questions(self, count: int) -> None:
+        """Note that so many questions follow."""
+        ...
+
+
+@runtime_checkable
 class FormPerson(Person, Protocol):
     """A person to whom a whole form can be shown."""
 

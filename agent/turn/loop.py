@@ -200,10 +200,8 @@ class Loop:
 
     def _find_end(self, reply: Reply, observations: Sequence[Observation]) -> TurnEnd | None:
         """Return how a tool ended the turn, None if none did or another action of the batch failed."""
-        from tools.core.gateway import tool_ends_turn
-
         for action, observation in zip(reply.actions, observations, strict=True):
-            if tool_ends_turn(self.gateway.toolbox, action, observation):
+            if self.gateway.toolbox.ends_turn(action, observation):
                 if any(each.failed for each in observations):
                     self.inbox.appendleft(HarnessText(_UNSEEN))
                     return None

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
@@ -69,6 +70,10 @@ if TYPE_CHECKING:
     from tools.mcp.server_tools import McpServers
 
 
+_MOST_TYPED = 20
+"""Texts of a person that are kept until a turn's end reads them; where nothing does, these stay."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Runtime:
     """State and collaborators of one session.
@@ -78,6 +83,7 @@ class Runtime:
     environment: fixed part of the session, for a change of its mode
     team, hooks, telemetry: agents, programs and spans of the session; closed before it
     running_children: all child sessions that are open, by their ids
+    typed: the last texts that a person typed, as they were: prompts of scripts, commands and goals are not among them
     skills: those of files; None where there are none
     mcp: servers whose tools are offered in addition; None where the settings name none
     roles: factories of the models with a role of their own; used by `side_calls`
@@ -112,6 +118,7 @@ class Runtime:
     bounds: PromptBounds = field(init=False)
     team: ClosedFirst | None = None
     running_children: dict[str, RunningChild] = field(default_factory=dict)
+    typed: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_TYPED))
     hooks: ClosedFirst | None = None
     telemetry: ClosedFirst | None = None
     _harness_actions: int = 0
@@ -221,6 +228,7 @@ class Runtime:
         )
         self.session.subscribe(self.bounds.handle_event)
         self.workspace.facts["model"] = self.model.name
+        self.workspace.seconds_left = self.purse.compute_seconds_left
 
     def _build_conclusion(self) -> TurnConclusion:
         return build_conclusion(

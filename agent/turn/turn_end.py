@@ -56,9 +56,6 @@ _HURRIED = (Exit.INTERRUPTED, Exit.LIMIT)
 _PATIENCE = 0.1
 """Seconds that the end of such a turn takes to compare files: further ones that changed are taken as modified."""
 
-_GIVEN_UP = ("refusal", "empty")
-"""Reasons for which a turn ended without an answer."""
-
 
 class TurnWork(Protocol):
     """Something that fills a turn in place of the loop, between its prompt and its verification.
@@ -254,7 +251,7 @@ class TurnConclusion:
         The others are then not asked: the model goes on. for_model: there is one that can
         """
         self.verdicts, self.answer = [], ended.text
-        gives_up = self._status in ("not achieved", PROPOSED) or ended.reason in _GIVEN_UP
+        gives_up = self._status in ("not achieved", PROPOSED) or ended.gave_up
         claim = Claim(prompt=self._prompt, answer=ended.text, is_done=not gives_up)
         for verifier in self.verifiers:
             verdict = await verifier.verify(claim)
@@ -325,7 +322,7 @@ class TurnConclusion:
         return TurnFacts(
             intent=intent,
             claimed=self._status,
-            gave_up=ended.reason in _GIVEN_UP,
+            gave_up=ended.gave_up,
             tests=self.verification.outcome,
             last_run=str(last.report.get("outcome", "")) if last is not None else "",
             had_failures=before.get("outcome") == "failed",

@@ -68,14 +68,15 @@ GROUPS: Mapping[str, tuple[str, str]] = {
 """Commands by group, with the group's help. They have the same names without it, too, which help does not list."""
 
 HELP_SECTIONS: Mapping[str, str] = {
-    "Work": "run resume repair reproduce migrate select acp",
+    "Work": "run resume repair reproduce migrate optimize select acp",
     "Background": "runs loop watch warm",
-    "Sessions": "sessions session attempts undo redo rewind",
+    "Sessions": "sessions session trace diagnose attempts undo redo rewind",
     "Git": "commit review pr hook",
     "Code": "symbols localize map tests apply",
-    "Measure": "eval",
+    "Measure": "eval tune improve",
     "Project": (
-        "init import doctor model demo config rules agents skill agent-hooks plugin mcp strategies trust completion"
+        "init prepare import doctor model demo config rules memory agents skill agent-hooks plugin mcp strategies trust"
+        " completion"
     ),
     "Expert": "debug",
 }
@@ -132,6 +133,19 @@ class CommandGroup(TyperGroup):
                 )
 
 
+class ListingGroup(TyperGroup):
+    """A group that lists what it is about where no command is named; options go to that command: `runs --all`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = [next(name for name in _LISTING if name in self.commands), *args]
+        return super().parse_args(ctx, args)
+
+
+_LISTING = ("list", "ps", "status", "show")
+"""Commands that list, the first that a group has; `show` lists only in a group without the others."""
+
+
 class _LazyCommands(Mapping[str, Any]):
     """Commands by name, built when they are looked up.
 
@@ -174,7 +188,8 @@ def _list_themes() -> dict[str, str]:
 
 def _build_group(name: str) -> TyperGroup:
     help_text, names = GROUPS[name]
-    group = TyperGroup(name=name, help=help_text, no_args_is_help=True, rich_markup_mode=None)
+    kind = ListingGroup if name == "runs" else TyperGroup
+    group = kind(name=name, help=help_text, no_args_is_help=kind is TyperGroup, rich_markup_mode=None)
     themes = _list_themes()
     group.commands = _LazyCommands({each: themes[each] for each in names.split()})  # type: ignore[assignment]
     return group
@@ -189,4 +204,12 @@ def build_commands(add: Callable[[typer.Typer], None]) -> Mapping[str, Any]:
     """Return the commands that a function declares by name, as typer builds them from their functions."""
     app = typer.Typer(rich_markup_mode=None)
     add(app)
-    return get_group(app).commands
+    commands = get_group(app).commands
+    for each in commands.values():
+        for command in getattr(each, "commands", {}).values():  # a short help is wrapped where a help is cut
+            command.short_help = command.get_short_help_str(_ANY_LENGTH)
+    return commands
+
+
+_ANY_LENGTH = 10_000
+"""Characters: a whole sentence of a command's help."""

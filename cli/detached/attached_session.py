@@ -18,7 +18,8 @@ from cli.output.style.paint import Style, make_painter
 from cli.output.style.terminal import truncate_text
 from cli.tui.frontend import Frontend, Styled
 from cli.tui.questions.person_channel import TerminalPerson
-from cli.tui.screen.session_view import THINKING, SessionView
+from cli.tui.screen.session_view import SessionView
+from cli.tui.screen.turn_activity import THINKING
 from sandbox.sanitize import sanitize_text
 
 INTERVAL = 0.1

@@ -107,6 +107,25 @@ def find_session(home: Home, name: str) -> Path:
     raise UserError(Fault.USAGE, f"no session {name!r}", "List them: patchwright ps --ended")
 
 
+def find_only_run(home: Home, *, ended: bool) -> Path:
+    """Return the folder of the only run at work in the project of the working folder.
+
+    ended: the newest background run counts where none is at work. Raises UserError if there is none, or several
+    """
+    from agent.workspace_root import find_workspace_root
+
+    root = find_workspace_root(Path(), need_git=False)[0]
+    found = [each for each in load_run_states(home, root, ended=ended) if each.detached]
+    at_work = [each for each in found if each.state in ("running", "waiting")]
+    if len(at_work) > 1:
+        names = ", ".join(each.id for each in at_work[:5])
+        raise UserError(Fault.USAGE, f"{len(at_work)} runs are at work: {names}", "Name one of them.")
+    chosen = at_work or (found[:1] if ended else [])
+    if not chosen:
+        raise UserError(Fault.USAGE, "no run is at work in this project", "List them: patchwright ps --ended")
+    return chosen[0].path
+
+
 def read_last_end(session: Path) -> End | None:
     """Return how the last turn of a session ended, None if none did."""
     ends: Sequence[End] = [event for event in read_events(session) if isinstance(event, End)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import PurePosixPath
 
 from cli.hooks.contract import OK, get_hook_folder
@@ -29,6 +30,8 @@ ADVICE = {
 
 def run_post_merge(arguments: Sequence[str]) -> int:
     """Print which of these files changed since before the merge (git's ORIG_HEAD)."""
+    if "--prepare" in arguments:
+        _begin_preparation()
     git = Git.from_folder(get_hook_folder())
     before = git.run_text("rev-parse", "--verify", "--quiet", "ORIG_HEAD", ok=(0, 1))
     if not before:
@@ -45,3 +48,20 @@ def run_post_merge(arguments: Sequence[str]) -> int:
         lines = [f"  {what}: {path}" for what, path in told.items()]
         print(sanitize_text("\n".join(["patchwright: the merge changed", *lines])), file=sys.stderr)
     return OK
+
+
+def _begin_preparation() -> None:
+    """Start `patchwright prepare` at a low rank; the merge does not wait for it."""
+    import os
+    import subprocess
+
+    from cli.own_command import find_own_command
+
+    # git tells a hook the folder by variables, which would be those of a process that outlives it
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    with suppress(OSError):
+        subprocess.Popen(
+            [*find_own_command(), "prepare", "--quiet", "-C", str(get_hook_folder())],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True, env=env, preexec_fn=lambda: os.nice(15),
+        )  # fmt: skip

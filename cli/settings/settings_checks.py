@@ -42,6 +42,7 @@ LEAST = {
     "agents.most": 1,
     "agents.max_steps": 1,
     "skills.budget": 0,
+    "memory.budget": 0,
     "snapshots.days": 1,
     "snapshots.megabytes": 1,
     "terminal.pause": 0,

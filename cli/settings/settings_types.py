@@ -86,6 +86,7 @@ KEYS: Mapping[str, str] = {
     "strategy": "session.strategy",
     "agents": "session.agents",
     "skills": "session.skills",
+    "memory": "session.memory",
     "snapshots": "session.snapshots",
     "context": "session.context",
     "models": "session.models",

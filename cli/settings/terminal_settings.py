@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import Literal, get_args
 
-from cli.settings.settings_files import FILE, read_settings_file
+from cli.settings.settings_files import FILE, parse_value, read_settings_file
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
 from sandbox.settings_validation import FORBID_UNKNOWN
@@ -41,19 +42,20 @@ class TerminalSettings:
     """Keys by action (`patchwright config keys` lists both), such as `unfold = ["c-o", "f2"]`."""
 
 
-def read_terminal_settings(config: Path, *, plain: bool) -> TerminalSettings:
-    """Return the terminal settings of the user's file in the folder `config`, before validation.
+def read_terminal_settings(
+    config: Path, *, plain: bool, env: Mapping[str, str] = os.environ
+) -> TerminalSettings:
+    """Return the terminal settings of the environment and the user's file in the folder `config`, before validation.
 
     The prompt is drawn with them. Invalid ones keep their built-in values: the load of all settings, which
     follows, reports them and ends the program.
     """
     found = TerminalSettings(plain=plain)
     try:
-        said = read_settings_file(config / FILE).get("terminal")
+        stored = read_settings_file(config / FILE).get("terminal")
     except UserError:
         return found
-    if not isinstance(said, Mapping):
-        return found
+    said = {**(stored if isinstance(stored, Mapping) else {}), **_read_variables(env)}
     for name, words in _WORDS.items():
         if said.get(name) in words:
             setattr(found, name, said[name])
@@ -68,6 +70,17 @@ def read_terminal_settings(config: Path, *, plain: bool) -> TerminalSettings:
             found.keys[action] = each
     return found
 
+
+def _read_variables(env: Mapping[str, str]) -> dict[str, object]:
+    """Return the values of `PATCHWRIGHT_TERMINAL__THEME=dark` and the like, by name."""
+    given = {
+        name.removeprefix(_PREFIX).lower(): text for name, text in env.items() if name.startswith(_PREFIX)
+    }
+    return {name: parse_value(text) for name, text in given.items() if text}
+
+
+_SECTION = "TERMINAL"
+_PREFIX = f"PATCHWRIGHT_{_SECTION}__"
 
 _WORDS: Mapping[str, tuple[object, ...]] = {
     "theme": get_args(Theme),

@@ -166,14 +166,17 @@ class CheckSources:
 
 
 def describe_run(text: str, status: int, ended: str, root: Path) -> str:
-    """Return the counts of a test run, or the exit status of any other command."""
+    """Return the failing tests of a run by number and name, or the exit status of any other command."""
     if ended != "exited":
         return ended
     found = _parse(text, status, root)
     failed = found.failed + found.errors
     if status == 0:
         return f"{found.passed} passed" if found.counted and found.passed else "exit 0"
-    return f"{failed} failed" if found.counted and failed else f"exit {status}"
+    if not (found.counted and failed):
+        return f"exit {status}"
+    names = list(dict.fromkeys(each.id for each in found.failures))
+    return f"{failed} failed ({join_names(names, MOST_NAMED)})" if names else f"{failed} failed"
 
 
 def _parse(text: str, status: int, root: Path) -> Findings:

@@ -110,12 +110,16 @@ class Decision:
     always: rules on commands that would avoid this question in future; () if nothing wider than this once is
     safe
     asks_anew: earlier answers about the same action are none to this question
+    can_edit: of a question: the answer may give another text to the file that is written
+    content: of an answer that allows it: the whole text that the file gets instead; None for what was asked about
     """
 
     verdict: Permission
     reason: str
     always: tuple[str, ...] = ()
     asks_anew: bool = False
+    can_edit: bool = False
+    content: str | None = None
 
 
 class Approver(Protocol):

@@ -16,14 +16,14 @@ from sandbox.parsed_data import parse_json
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
     """A program defined by a repository that Patchwright would run outside the sandbox as the user, a git folder
-    of another repository that it would use ("store"), or an agent, skill, command or hook of its sessions.
+    of another repository that it would use ("store"), or an agent, skill, command, hook or lesson of its sessions.
 
     name: its name in the repository ("pre-commit", "filter.lfs.clean")
     runs: description for the user: a command line, or the path of the program or folder
     digest: of the whole definition; any change makes it another definition
     """
 
-    kind: Literal["hook", "setting", "store", "agent", "skill", "command", "agent hook"]
+    kind: Literal["hook", "setting", "store", "agent", "skill", "command", "agent hook", "lesson"]
     name: str
     runs: str
     digest: str
@@ -31,6 +31,10 @@ class Definition:
 
 Trusts = Callable[[Sequence[Definition]], bool]
 """Whether the user trusts exactly these definitions of the present repository."""
+
+
+UNTRUSTED_SIGNER = "untrusted_signer"
+"""Fact of a workspace: the untrusted settings for which its last commit was refused, for the person to decide about."""
 
 
 def trust_nothing(definitions: Sequence[Definition]) -> bool:

@@ -228,9 +228,12 @@ def find_program(command: Command, env: Mapping[str, str]) -> Path:
 
 
 def check_folder(command: Command, root: Path) -> Path:
-    """Return the command's working folder, links resolved. Raises UserError if it is outside the workspace."""
+    """Return the command's working folder, links resolved.
+
+    Raises UserError if it is outside the workspace and the command's own extra folders.
+    """
     cwd = command.cwd.resolve()
-    allowed = (root, *(each.resolve() for each in command.writable))
+    allowed = (root, *(each.resolve() for each in (*command.writable, *command.readable)))
     if not any(cwd == each or each in cwd.parents for each in allowed):
         raise UserError(
             Fault.DENIED,

@@ -40,6 +40,7 @@ MAY_START = {
     "packages.warm.commands.warm": "Patchwright itself, as the warm process",
     "cli.detached.launch": "Patchwright itself, without a terminal",
     "cli.hosting.gh_client": "GitHub's own program, from outside the workspace and away from it",
+    "cli.hooks.post_merge": "Patchwright itself",
     "cli.hooks.pre_push": "Patchwright itself",
     "cli.tui.clipboard.clipboard_programs": "the desktop's clipboard programs, from outside the workspace",
     "cli.commands.setup.doctor": "asks programs outside the workspace for their versions",

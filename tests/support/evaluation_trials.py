@@ -18,7 +18,13 @@ from sandbox.access_settings import AccessSettings
 from sandbox.policy.decision import Approval
 
 BROKEN = b"def add(a, b):\n    return a - b\n"
-CHECKER = b"from add import add\n\nassert add(1, 2) == 3\nassert add(0, 0) == 0\n"
+CHECKER = b"""\
+import subprocess
+import sys
+
+PROGRAM = "import sys; sys.path.append('.'); from add import add; print(repr([add(1, 2), add(0, 0)]))"
+assert subprocess.check_output([sys.executable, "-I", "-c", PROGRAM]) == b"[3, 0]\\n"
+"""
 
 FIX = b"""--- a/add.py
 +++ b/add.py
@@ -40,7 +46,7 @@ def make_task(folder: Path, **fields: Any) -> Task:
         for name in ("reference", "failures", "checker_files", "base_files", "other_files")
         if name in fields
     }
-    file = TaskFile.model_validate({"base": {"folder": "repo"}, "check": '"$PYTHON" check.py', **fields})
+    file = TaskFile.model_validate({"base": {"folder": "repo"}, "check": '"$PYTHON" -I check.py', **fields})
     parts: dict[str, Any] = {
         "reference": FIX,
         "failures": {"product.patch": WRONG},

@@ -62,7 +62,9 @@ def compare(seen: str, name: str) -> None:
     path = GOLDEN / f"{name}.txt"
     if WRITING:
         path.write_text(seen)
-    assert seen == path.read_text(), f"{path.name} has changed: look at it, then GOLDEN=write"
+    known = path.read_text()
+    changes = _compare_lines(known, seen, path.name)
+    assert seen == known, f"{path.name} has changed: look at it, then GOLDEN=write\n{changes}"
 
 
 def compare_data(seen: Any, path: Path) -> None:
@@ -72,9 +74,11 @@ def compare_data(seen: Any, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
     known = path.read_text("utf-8")
-    changes = "\n".join(
-        difflib.unified_diff(known.split("\n"), text.split("\n"), path.name, "now", "", "", 2, "")
-    )
+    changes = _compare_lines(known, text, path.name)
     assert text == known, (
         f"{path.name} has changed: if it is meant, GOLDEN=write and the changelog\n{changes}"
     )
+
+
+def _compare_lines(known: str, seen: str, name: str) -> str:
+    return "\n".join(difflib.unified_diff(known.split("\n"), seen.split("\n"), name, "now", "", "", 2, ""))

@@ -114,7 +114,8 @@ class Loopback:
     script: a file, or the turns themselves, in the format of `agent.model.scripted.scripted_model`, or a function that
         makes a turn of each request
     keep: remember the bodies of requests (a benchmark of many steps does not want to)
-    pages: JSON by path, answered beside the formats of models, as the common local servers do
+    pages: JSON by path, answered beside the formats of models, as the common local servers do; page_delay: seconds
+        until then
     """
 
     def __init__(
@@ -126,7 +127,9 @@ class Loopback:
         port: int = 0,
         log: Path | None = None,
         pages: Mapping[str, Any] | None = None,
+        page_delay: float = 0.0,
     ) -> None:
+        self.page_delay = page_delay
         self.pages = pages or {}
         turns = script if script is not None else [{"text": "ok", "repeat": 1_000_000}]
         self.script: Script | _AnswerScript
@@ -207,6 +210,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer with a page."""
+        if self.server.loopback.page_delay:
+            self.server.loopback.ended.wait(self.server.loopback.page_delay)
         page = self.server.loopback.pages.get(self.path)
         self._plain(404 if page is None else 200, json.dumps(page or {}), Trouble())
 

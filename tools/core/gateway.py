@@ -178,7 +178,7 @@ class Gateway:
     async def _execute(self, action: Action, span: Span | None) -> Observation:
         tool = self.toolbox.get(action.tool)
         if tool is None:
-            raise ToolFailure(self._describe_unknown_tool(action.tool))
+            raise ToolFailure(self.toolbox.describe_unknown_tool(action.tool))
         if action.problem:
             raise ToolFailure(f"{tool.name}: {action.problem}\nArguments of {tool.name}: {tool.signature}")
         arguments = tool.validate(action.arguments)
@@ -190,10 +190,12 @@ class Gateway:
                 action = replace(action, arguments=advice.arguments)
                 arguments = tool.validate(advice.arguments)
                 effect = tool.effect_of(arguments, self.workspace)
-            if advice.note:
-                self._notes[action.id] = "\n".join(filter(None, (self._notes.get(action.id), advice.note)))
+            self._add_note(action, advice.note)
         self._recorder.record_action(action, effect)
-        command = await self._permit(action, effect, advice)
+        command, permitted = await self._permit(action, effect, advice)
+        if permitted is not action:  # the person wants another text in its file
+            action, tool = permitted, self.toolbox.get(permitted.tool) or tool
+            arguments = tool.validate(action.arguments)
         await self._ask_guard(BegunAction(action=action, effect=effect, command=command))
         written = effect.paths if effect.kind == "write" else list_spoiled_files(command, self.workspace.root)
         if written and self.snapshots is not None:
@@ -234,11 +236,6 @@ class Gateway:
             self.workspace.revert_failed_command = followed.revert
         return replace(observation, data={**observation.data, "changed": list(followed.paths)})
 
-    def _describe_unknown_tool(self, name: str) -> str:
-        nearest = self.toolbox.find_nearest_name(name)
-        hint = f" Did you mean {nearest}?" if nearest else ""
-        return f"there is no tool {name!r}.{hint} Tools: {', '.join(tool.name for tool in self.toolbox)}"
-
     async def _run_after_hooks(
         self, hooks: ActionHooks, action: Action, observation: Observation, span: Span | None
     ) -> Observation:
@@ -255,15 +252,27 @@ class Gateway:
 
     async def _permit(
         self, action: Action, effect: Effect, advice: HookAdvice = NO_ADVICE
-    ) -> Judgement | None:
-        """Apply the policy to an action; return its command line, parsed, if it has one. Raises ToolFailure."""
+    ) -> tuple[Judgement | None, Action]:
+        """Return an action's command line, parsed, and the action as edited by a person. Raises ToolFailure."""
         decision, command = await asyncio.to_thread(self._judge, action, effect)
         decision, by = advice.apply(decision, self.policy.approval)
         if decision.verdict == "ask":
-            decision, by = await self._ask_person(action, effect, decision)
+            can_edit = self.toolbox.get("write") is not None
+            decision, by = await self._ask_person(action, effect, replace(decision, can_edit=can_edit))
         self._mark_passed(action)
         self._apply_decision(action, decision, by)
-        return command
+        if decision.content is not None:
+            action = await self._edit_action(action, effect, decision.content)
+        return command, action
+
+    async def _edit_action(self, action: Action, effect: Effect, content: str) -> Action:
+        """Return the action that gives the file the text that a person chose; the model is told what it does."""
+        from tools.core.edited_action import replace_by_text  # hardly any session needs it
+
+        edited = await asyncio.to_thread(replace_by_text, action, effect.paths[0], content, self.workspace)
+        diff = (await self._add_change(edited, effect)).change
+        self._add_note(action, f"note: the user edited this change before it was applied; now it is:\n{diff}")
+        return edited
 
     async def _ask_person(
         self, action: Action, effect: Effect, question: Decision, hint: str = ""
@@ -320,14 +329,18 @@ class Gateway:
                 return
             await passed.wait()
 
+    def _add_note(self, action: Action, note: str) -> None:
+        """Add a note, if there is one, to the observation of an action."""
+        if note:
+            self._notes[action.id] = "\n".join(filter(None, (self._notes.get(action.id), note)))
+
     async def _ask_guard(self, begun: BegunAction) -> None:
         if self._guard is None:
             return
         action, advice = begun.action, await self._guard.check_action(begun)
         if advice.refusal:
             raise ToolFailure(f"{action.tool}: not done: {advice.refusal}", out_of_order=True)
-        if advice.note:
-            self._notes[action.id] = "\n".join(filter(None, (self._notes.get(action.id), advice.note)))
+        self._add_note(action, advice.note)
         if advice.question:
             question = Decision(verdict="ask", reason=advice.question, asks_anew=True)
             hint = f". Instead: {advice.hint}" if advice.hint else ""
@@ -381,13 +394,6 @@ class Gateway:
         self._open.discard(action.id)
         self._recorder.record_observation(action, observation, seconds)
         return observation
-
-
-def tool_ends_turn(toolbox: Toolbox, action: Action, observation: Observation) -> bool:
-    """Return whether this action, with this observation, ends its turn."""
-    tool: Tool | None = toolbox.get(action.tool)
-    ends = (tool is not None and tool.ends) or observation.data.get("ends") is True
-    return ends and not observation.failed
 
 
 _CHANGES_WHILE_ASKED = 3

@@ -12,7 +12,7 @@ from typing import Any
 
 from sandbox.lazy_pattern import compile_lazily
 from sandbox.policy.effects import Effect, EffectKind
-from tools.core.action import Observation, ToolFailure
+from tools.core.action import Action, Observation, ToolFailure
 
 if typing.TYPE_CHECKING:
     from pydantic import BaseModel
@@ -164,6 +164,18 @@ class Toolbox:
         self._by_name |= new
         for notify in self._subscribers if new else ():
             notify()
+
+    def describe_unknown_tool(self, name: str) -> str:
+        """Return the message for a name that no tool has, with the nearest one and all of them."""
+        nearest = self.find_nearest_name(name)
+        hint = f" Did you mean {nearest}?" if nearest else ""
+        return f"there is no tool {name!r}.{hint} Tools: {', '.join(tool.name for tool in self)}"
+
+    def ends_turn(self, action: Action, observation: Observation) -> bool:
+        """Return whether this action, with this observation, ends its turn."""
+        tool = self.get(action.tool)
+        ends = (tool is not None and tool.ends) or observation.data.get("ends") is True
+        return ends and not observation.failed
 
     def include(self, other: Toolbox) -> None:
         """Add the offered and the accepted tools of another toolbox."""

@@ -22,6 +22,7 @@ class Surroundings(Protocol):
 
     facts: values that tools computed once for the session, by name
     progress: called with a line of text during long operations
+    seconds_left: returns the seconds until the turn is stopped; infinity where nothing limits it
     variables: of the environment of commands in the sandbox, as hooks set them at the start
     """
 
@@ -57,3 +58,6 @@ class Surroundings(Protocol):
 
     @property
     def progress(self) -> Callable[[str], None]: ...
+
+    @property
+    def seconds_left(self) -> Callable[[], float]: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import field
 from pathlib import Path
@@ -69,6 +70,7 @@ class Workspace:
     content_guard: judges what actions write; None without rules about it
     variables: of the environment of commands in the sandbox, as hooks set them at the start
     progress: called with a line of text during long operations (shown to the user, never logged)
+    seconds_left: returns the seconds until the turn is stopped; infinity where nothing limits it
     """
 
     root: Path
@@ -97,6 +99,7 @@ class Workspace:
     background: BackgroundCommands = field(default_factory=lambda: defer(_create_background_commands))
     variables: dict[str, str] = field(default_factory=dict)
     progress: Callable[[str], None] = lambda line: None
+    seconds_left: Callable[[], float] = lambda: math.inf
 
     @property
     def transactions(self) -> Transactions:

@@ -35,6 +35,9 @@ that was no better."""
 KNOWN_TESTS = "names of known tests"
 """Fact of a workspace: a frozenset of the names of all tests in the last runs, by which a target is a whole name."""
 
+REMEMBERED_TESTS = "remembered test command"
+"""Fact of a workspace: an asynchronous function that returns the command that ran the tests here before, or ""."""
+
 LONGEST_LINE = 1 << 20
 """Bytes of a line that is parsed as one: an output without line ends would be one of megabytes."""
 

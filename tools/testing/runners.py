@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
 from tools.testing import build_trees, go_cargo, java, node, output_parsers, python
 from tools.testing.launch import ADDED_PACKAGES, SPLIT_PACKAGES, Launch
+from tools.testing.named_command import launch_named_command, launch_remembered_command
 from tools.testing.package_suites import has_root_tests, list_package_suites, split_targets
 from tools.testing.packages import find_enclosing_package, list_outer_packages
 from tools.testing.project_files import Project, TestsNotRunnable
@@ -41,7 +41,7 @@ class Runner:
 async def choose_launch(at: Workspace, targets: Sequence[str], reports: Path) -> Launch:
     """Return the launch of the first runner that fits the project and can run. Raises TestsNotRunnable."""
     if at.settings.tests.command:
-        return await _launch_named_command(at, Project(at), targets, reports)
+        return launch_named_command(at, targets, reports)
     project = Project(at)
     fitting = await asyncio.to_thread(find_fitting_runners, project, targets)
     if not fitting:
@@ -140,8 +140,21 @@ async def choose_launches(
 ) -> tuple[list[Launch], list[str]]:
     """Return the launches of all suites of a project, and why others cannot be run. Raises TestsNotRunnable.
 
-    With a command of the user there is one; with targets, one for each package that they are in.
+    With a command of the user there is one; with targets, one for each package that they are in. Where nothing can be
+    run, it is what ran the tests here before, as far as that is remembered.
     """
+    try:
+        return await _choose_found_launches(at, targets, reports)
+    except TestsNotRunnable:
+        remembered = await launch_remembered_command(at, targets, reports)
+        if remembered is None:
+            raise
+        return [remembered], []
+
+
+async def _choose_found_launches(
+    at: Workspace, targets: Sequence[str], reports: Path
+) -> tuple[list[Launch], list[str]]:
     project = Project(at)
     suites = [] if at.settings.tests.command else await asyncio.to_thread(_list_suites, at, project, targets)
     if len(suites) < 2 and not any(folder for folder, _, _ in suites):
@@ -232,46 +245,6 @@ async def _launch_first(
         except TestsNotRunnable as problem:
             problems.append(str(problem))
     raise TestsNotRunnable("; ".join(problems))
-
-
-async def _launch_named_command(
-    at: Workspace, project: Project, targets: Sequence[str], reports: Path
-) -> Launch:
-    """Return the launch of the user's command, with a report if its runner is known."""
-    command = at.settings.tests.command
-    try:
-        words = tuple(shlex.split(command))
-    except ValueError:  # an open quote: bash reports it
-        words = ()
-    if not re.search(r"[|&;<>$`*?()]", command) and _is_pytest_command(words):
-        unknown = python.Interpreter(
-            path=words[0], has_pytest=True, has_coverage=False, has_missing_packages=False
-        )
-        launch = python.build_pytest_launch(at, project, unknown, words, targets, reports)
-        return replace(launch, evidence="tests.command")
-    whole = " ".join([command, *(shlex.quote(target) for target in targets)])
-    return Launch(
-        runner="tests.command",
-        argv=("bash", "-c", whole),
-        command=whole,
-        parse=output_parsers.parse_any,
-        has_count=False,
-        evidence="tests.command",
-        is_trusted=True,
-        env=shell_environment(),
-    )
-
-
-_STARTS_PYTEST = compile_lazily(r"(python[\d.]*|uv|poetry|pdm|hatch|pipenv|rye|coverage|pytest|py\.test)")
-"""Programs after which the word pytest starts pytest with the arguments that follow."""
-
-
-def _is_pytest_command(words: Sequence[str]) -> bool:
-    return (
-        bool(words)
-        and _STARTS_PYTEST.fullmatch(Path(words[0]).name) is not None
-        and any(Path(word).name in ("pytest", "py.test") for word in words[:4])
-    )
 
 
 def _make_command_runner(name: str, found: Callable[[Project], str], *argv: str) -> Runner:

@@ -38,6 +38,9 @@ from tools.testing.task_output import EXECUTE_TASKS, find_replay
 
 _TRUST = "A command whose exit status is enough can be named as tests.command."
 
+RECORDING, BEFORE_CHANGES = 1.0, 1 / 3
+"""Seconds of a turn that are kept to record a run, and the share of it that a run before any change may take."""
+
 TAIL = 4_000
 """Characters of output shown when there is no structured result: enough for a traceback."""
 
@@ -197,15 +200,16 @@ async def _run_launch(
     at: Workspace, launch: Launch, reports: Path, beside: tuple[Path, ...], denied: tuple[Path, ...]
 ) -> TestReport:
     started = time.time()
+    command = _build_command(at, launch, reports, beside, denied)
     try:
         completed = await at.sandbox.run(
-            _build_command(at, launch, reports, beside, denied),
+            command,
             make_progress_callback(at, hide=_names_our_report),
         )
     except UserError as error:  # the program is not installed, or the sandbox refused
         why = ". ".join(part.rstrip(".") for part in (error.message, error.hint) if part)
         return replace(_build_no_runner_report(why), command=launch.command)
-    report = await asyncio.to_thread(_build_report, at, launch, completed, started, reports)
+    report = await asyncio.to_thread(_build_report, at, launch, completed, started, reports, command.timeout)
     if not report.counted and completed.returncode and not beside:
         report = await _explain_obstacle(at, launch, report, completed.stdout.text())
     return place_report(report, launch.folder)
@@ -222,6 +226,17 @@ async def _explain_obstacle(at: Workspace, launch: Launch, report: TestReport, s
     return replace(report, outcome="broken", note=f"the tests could not start: {reason}. {remedy}")
 
 
+def compute_time_limit(at: Workspace, *, beside: bool = False) -> float:
+    """Return the seconds that a run may take, so that its results are still recorded when the turn has to stop.
+
+    beside: of a copy, by a search that knows its time. Any other run before a change may take a third of the turn's:
+    with less left nothing that it finds could be mended and run again
+    """
+    left = at.seconds_left() - RECORDING
+    share = 1.0 if beside or at.changes else BEFORE_CHANGES
+    return min(at.settings.tests.timeout, max(1.0, left * share))
+
+
 def _build_command(
     at: Workspace, launch: Launch, reports: Path, beside: tuple[Path, ...], denied: tuple[Path, ...]
 ) -> Command:
@@ -233,7 +248,7 @@ def _build_command(
         argv=launch.argv,
         cwd=at.root / launch.folder,
         env=env,
-        timeout=at.settings.tests.timeout,
+        timeout=compute_time_limit(at, beside=bool(beside)),
         scope="read-only" if beside or at.mode is Mode.READ_ONLY else "workspace",
         writable=(reports, *beside, *launch.writable),
         withheld=denied,
@@ -272,7 +287,7 @@ def _build_no_runner_report(why: str) -> TestReport:
 
 
 def _build_report(
-    at: Workspace, launch: Launch, completed: Completed, started: float, reports: Path
+    at: Workspace, launch: Launch, completed: Completed, started: float, reports: Path, limit: float
 ) -> TestReport:
     output = shape_output(at, completed.stdout, budget=TAIL, keep=True)
     evidence = FinishedRun(
@@ -284,7 +299,9 @@ def _build_report(
         start_time=started,
     )
     found = _parse_run(launch, evidence)
-    outcome, note = judge_outcome(found, completed, launch, at.settings.tests.timeout)
+    outcome, note = judge_outcome(found, completed, launch, limit)
+    if outcome == "timeout" and limit < at.settings.tests.timeout:
+        note = f"killed after {limit:.0f} s, since the turn is short of time (--max-time)"
     # failures with locations are complete: the output would repeat them
     told = outcome == "passed" or (found.failures and all(each.file for each in found.failures))
     return TestReport(

@@ -25,6 +25,12 @@ MOST_NAMED = 40
 PAGE = 20_000
 """Characters of a skill that are returned at once: an observation has place for a little more."""
 
+SUGGESTED, SUGGESTION = 5, 300
+"""Skills that are named where none has the name that was asked for, and characters of the description of each."""
+
+NAME_WEIGHT, DESCRIPTION_WEIGHT = 4.0, 1.5
+"""Weights of words in a ranking of skills, as of tools (tools/discovery/tool_index.py)."""
+
 SHORTEST = 40
 """Characters of a description below which only the names of skills are told."""
 
@@ -114,14 +120,13 @@ def make_skill_tool(skills: SessionSkills, budget: int) -> Tool | None:
     async def skill(name: str, file: str = "", line: int = 1, *, at: Workspace) -> Observation:
         """Read a skill: instructions for a kind of task. Do so before a task that its description fits, and follow them. They grant no permission.
 
+        name: of the skill, or a few words about the task, to be told which skills fit
         file: instead, one of its files, relative to its folder
         line: first line, to go on with a long text
         """  # noqa: E501 - one paragraph for the model
         found = skills.find_skill(name)
         if found is None:
-            raise ToolFailure(
-                f"skill: there is no skill {name!r}. Skills: {', '.join(skills.catalog.skills)}"
-            )
+            raise ToolFailure(f"skill: there is no skill {name!r}. {_suggest_skills(offered, name)}")
         try:
             text = skills.read_file(found, file.strip()) if file.strip() else skills.render_skill(found)
         except UserError as error:
@@ -145,6 +150,20 @@ def describe_skills(skills: Sequence[Skill], budget: int) -> list[str]:
     if share >= SHORTEST:
         return [f"{each.name}: {_shorten(each.description, share)}" for each in skills]
     return [clip(", ".join(each.name for each in skills), budget)]
+
+
+def _suggest_skills(skills: Sequence[Skill], words: str) -> str:
+    """Return the skills that have to do with some words, the likeliest first, as a phrase; else the names of all."""
+    from tools.discovery.word_ranking import WordRanking
+
+    ranking = WordRanking(
+        ((each.name, NAME_WEIGHT), (each.description, DESCRIPTION_WEIGHT)) for each in skills
+    )
+    fitting = [skills[number] for number in ranking.rank(words)[:SUGGESTED]]
+    if not fitting:
+        return f"Skills: {', '.join(each.name for each in skills)}"
+    lines = (f"{each.name}: {_shorten(each.description, SUGGESTION)}" for each in fitting)
+    return "\n".join(["Those that may fit:", *lines])
 
 
 def _cut_page(text: str, first: int) -> str:

@@ -31,6 +31,7 @@ from agent.model.protocol import (
     Reply,
     Request,
     RequestRefused,
+    RetryWait,
 )
 from agent.session.log import Session
 from agent.session.request_record import RequestRecorder
@@ -162,6 +163,8 @@ class ReplyStream:
 
                     received, yields = build_now(received), YieldTimer()
                 self.on_delta(delta)
+                if isinstance(delta, RetryWait):
+                    continue
                 received.add_delta(delta)
                 if received.is_junk:
                     raise GarbledReply(Fault.MODEL_UNREACHABLE, "the reply turned into junk")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cli.commands.detached.control import SessionId
+from cli.commands.detached.control import OnlyRun, find_run
 from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def add(app: typer.Typer) -> None:
     app.command()(attach)
 
 
-def attach(session: SessionId) -> None:
+def attach(session: OnlyRun = "") -> None:
     """Look at a background run; Ctrl-D leaves it running."""
     raise typer.Exit(attach_to_run(session))
 
@@ -31,11 +31,10 @@ def attach_to_run(session: str) -> int:
     from agent.app_dirs import Home
     from agent.session.session_pruning import is_open
     from cli.detached.run_record import read_record
-    from cli.detached.run_state import find_session
     from sandbox.process.bounded_end import run_loop
 
     home = Home.from_environment()
-    folder = find_session(home, session)
+    folder = find_run(session)
     if not is_open(folder):
         raise UserError(
             Fault.USAGE,
@@ -58,7 +57,7 @@ async def _attach(home: Home, folder: Path) -> int:
     from cli.output.style.terminal import Terminal
     from cli.output.style.theme import choose_theme
     from cli.settings.terminal_settings import read_terminal_settings
-    from cli.tui.screen.plain_frontend import PlainFrontend
+    from cli.tui.screen.plain_frontend import PlainFrontend, open_plain_frontend
 
     settings = read_terminal_settings(home.config, plain=False)
     choose_theme(settings.theme)
@@ -75,7 +74,7 @@ async def _attach(home: Home, folder: Path) -> int:
             pause=settings.pause,
         )
     else:
-        front = PlainFrontend()
+        front = open_plain_frontend()
     host = AttachedSession(front, folder)
     for number in (signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, host.quit)

@@ -19,6 +19,14 @@ SessionId = Annotated[
     str, typer.Argument(metavar="ID", help="The session, or the beginning or end of its id.")
 ]
 
+OnlyRun = Annotated[
+    str,
+    typer.Argument(
+        metavar="[ID]",
+        help="The session, or the beginning or end of its id; the only run of this project if not given.",
+    ),
+]
+
 PATIENCE = 20.0
 """Seconds that a run may take to end: its verification is cut off, and its log is complete."""
 
@@ -30,13 +38,13 @@ def add(app: typer.Typer) -> None:
     app.command()(answer)
 
 
-def stop(session: SessionId) -> None:
+def stop(session: OnlyRun = "") -> None:
     """End a background run; `patchwright resume` goes on with it."""
     raise typer.Exit(stop_run(session))
 
 
 def wait(
-    session: SessionId,
+    session: OnlyRun = "",
     timeout: Annotated[
         float | None, typer.Option("--timeout", min=0, help="Give up after so many seconds (exit code 4).")
     ] = None,
@@ -62,7 +70,7 @@ def stop_run(session: str) -> int:
     """End the process of a run as Ctrl-C would; wait until its log is closed."""
     from cli.detached.run_record import send_signal, wait_for_end
 
-    folder = _find(session)
+    folder = find_run(session)
     send_signal(folder, signal.SIGTERM)
     if not wait_for_end(folder, PATIENCE):
         raise UserError(
@@ -79,7 +87,7 @@ def wait_for_run(session: str, timeout: float | None) -> int:
     from cli.detached.run_record import wait_for_end
     from cli.detached.run_state import read_last_end
 
-    folder = _find(session)
+    folder = find_run(session, ended=True)
     if not wait_for_end(folder, timeout):
         return int(Exit.LIMIT)
     end = read_last_end(folder)
@@ -93,7 +101,7 @@ def answer_run(session: str, text: str | None) -> int:
     """Show the question of a run, or answer it. Raises UserError if there is none."""
     from cli.detached.mailbox import post_message, read_question
 
-    folder = _find(session)
+    folder = find_run(session)
     question = read_question(folder)
     if question is None:
         raise UserError(
@@ -124,8 +132,13 @@ def _format_question(question: OpenQuestion) -> str:
     return sanitize_text("\n".join([*filter(None, parts), *format_options(question)]))
 
 
-def _find(session: str) -> Path:
-    from agent.app_dirs import Home
-    from cli.detached.run_state import find_session
+def find_run(session: str, *, ended: bool = False) -> Path:
+    """Return the folder of a session, or of the only run of the project in the working folder if none is named.
 
-    return find_session(Home.from_environment(), session)
+    ended: the newest background run counts where none is at work. Raises UserError if there is none, or several
+    """
+    from agent.app_dirs import Home
+    from cli.detached.run_state import find_only_run, find_session
+
+    home = Home.from_environment()
+    return find_session(home, session) if session else find_only_run(home, ended=ended)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent.exit_codes import Exit
-from cli.commands.detached.control import SessionId
+from cli.commands.detached.control import OnlyRun, find_run
 
 if TYPE_CHECKING:
     from agent.events import Event
@@ -29,7 +29,7 @@ def add(app: typer.Typer) -> None:
 
 
 def logs(
-    session: SessionId,
+    session: OnlyRun = "",
     follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on until the run ends.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The events, as JSON lines.")] = False,
 ) -> None:
@@ -39,11 +39,9 @@ def logs(
 
 def print_logs(session: str, *, follow: bool, as_json: bool) -> int:
     """Print the events of a session; with `follow`, those that come until no process has it open."""
-    from agent.app_dirs import Home
     from agent.session.session_pruning import is_open
-    from cli.detached.run_state import find_session
 
-    folder = find_session(Home.from_environment(), session)
+    folder = find_run(session, ended=True)
     show = _make_printer(as_json=as_json)
     try:
         _print_events(folder, show, lambda: follow and is_open(folder))

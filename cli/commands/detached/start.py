@@ -25,4 +25,8 @@ def start_in_background(prompt: str | None) -> int:
         return started.code
     started.process.returncode = 0  # it goes on when this process has ended, and is nobody's child then
     write_line(started.session.encode() + b"\n")
+    if sys.stderr.isatty():
+        write_error(
+            "it works in the background: patchwright attach shows it, logs what it did; stop ends it\n"
+        )
     return int(Exit.DONE)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from cli.commands.group import ListingGroup
 from cli.commands.options import Folder
 
 Names = Annotated[
@@ -21,7 +22,7 @@ def add(app: typer.Typer) -> None:
     """Add these commands to the program's."""
     hooks = typer.Typer(
         rich_markup_mode=None,
-        no_args_is_help=True,
+        cls=ListingGroup,
         help="Git hooks: check commits and messages, test pushed commits.",
     )
     for each in (install, uninstall, status):
@@ -42,6 +43,9 @@ def install(
     review: Annotated[
         str, typer.Option("--review", metavar="MODEL", help="pre-commit: print its opinion as well.")
     ] = "",
+    prepare: Annotated[
+        bool, typer.Option("--prepare", help="post-merge: prepare the new commit, in the background.")
+    ] = False,
     missing: Annotated[
         str,
         typer.Option(
@@ -59,6 +63,7 @@ def install(
     options = {
         "pre-push": (f"--fix={fix}",) if fix else (),
         "pre-commit": (f"--review={review}",) if review else (),
+        "post-merge": ("--prepare",) if prepare else (),
     }
     with keep_trust(folder):
         code = install_hooks(folder, names or (), options, missing)

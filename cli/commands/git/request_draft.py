@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sandbox.errors import Fault, UserError
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
@@ -34,9 +35,12 @@ def compose_draft(git: Git, flags: Mapping[str, Any], base: str) -> str | None:
         return None
     style = learn_style(git)
     asked = build_pull_request_prompt(style, redact(text)[:DIFF], read_diff_excerpt(git, fork, "HEAD"))
-    return str(
-        parse_message(ask_model(git, flags, asked, "pull request", Role.FAST))
-    ) or _draft_without_model(git, fork, style)
+    said = str(parse_message(ask_model(git, flags, asked, "pull request", Role.FAST)))
+    return (
+        "\n\n".join(filter(None, (said, *_list_facts(git, fork))))
+        if said
+        else _draft_without_model(git, fork, style)
+    )
 
 
 def _draft_without_model(git: Git, fork: str, style: Style) -> str:
@@ -52,12 +56,47 @@ def _draft_without_model(git: Git, fork: str, style: Style) -> str:
     own = compose_message(change, style, find_ticket(read_branch(git.root)))
     title = subjects[0] if len(subjects) == 1 else own.partition("\n")[0]
     template = next((path for each in _TEMPLATES if (path := git.root / each).is_file()), None)
-    parts = [title, "## Commits\n\n" + "\n".join(f"- {_quote_mentions(each)}" for each in subjects)]
+    parts = [title, _describe_commits(git, fork), *_list_facts(git, fork)]
     if listed := own.partition("\n\n")[2]:
         parts.append(f"## Files\n\n{_quote_mentions(listed.strip())}")
     if template is not None:
         parts.append((read_regular_text(template, SETTINGS, "replace") or "").strip())
     return "\n\n".join(parts)
+
+
+def _describe_commits(git: Git, fork: str) -> str:
+    """Return the commits with what their messages say of the reasons."""
+    log = git.run(
+        "log", "--reverse", "--no-merges", "--no-show-signature", "-z", "--format=%s%n%b", f"{fork}..HEAD"
+    )
+    rows = []
+    for message in log.decode("utf-8", "replace").split("\0"):
+        subject, _, body = message.partition("\n")
+        if not subject.strip():
+            continue
+        paragraphs = [each for each in body.strip().split("\n\n") if each and not _TRAILERS.fullmatch(each)]
+        rows.append(f"- {_quote_mentions(subject)}")
+        rows += [
+            f"  {_quote_mentions(line)}".rstrip()
+            for line in "\n\n".join(paragraphs).split("\n")
+            if paragraphs
+        ]
+    return "## What changed and why\n\n" + "\n".join(rows)
+
+
+_TRAILERS = compile_lazily(r"(?:[A-Za-z-]+: .*(?:\n|$)|\s.*(?:\n|$))+")
+"""The last paragraph of a message, if it is nothing but trailers."""
+
+
+def _list_facts(git: Git, fork: str) -> list[str]:
+    """Return the sections that code knows better than a model: tests that were run, issues that are closed."""
+    from cli.commands.git.request_facts import read_request_facts
+
+    commits = frozenset(git.run_text("rev-list", f"{fork}..HEAD").split())
+    facts = read_request_facts(git.root, commits)
+    tests = "\n".join(f"- {each}" for each in facts.tests)
+    closing = facts.format_closing(git.read_setting("remote.origin.url"))
+    return list(filter(None, (f"## Tests\n\n{tests}" if tests else "", closing)))
 
 
 def _quote_mentions(text: str) -> str:

@@ -12,6 +12,7 @@ import typer
 from agent.app_dirs import Home
 from agent.exit_codes import Exit
 from agent.workspace_root import find_workspace_root
+from cli.commands.group import ListingGroup
 from cli.commands.options import Folder, Sandbox, collect_flags
 from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
 
 def add(app: typer.Typer) -> None:
     """Add these commands to the program's."""
-    kept = typer.Typer(
-        rich_markup_mode=None, help="Functions saved in earlier sessions.", no_args_is_help=True
-    )
+    kept = typer.Typer(rich_markup_mode=None, help="Functions saved in earlier sessions.", cls=ListingGroup)
     app.add_typer(kept, name="functions")
     kept.command("list")(functions_list)
     kept.command("show")(functions_show)

@@ -46,7 +46,7 @@ def resume(
 ) -> None:
     """Continue a session.
 
-    An unfinished turn is continued, a finished one waits for your next words.
+    In a terminal it opens, and offers to go on with an unfinished turn; a script continues that turn.
     """
     if background:
         from cli.commands.detached.start import start_in_background
@@ -70,10 +70,10 @@ def resume_session(
     commit: bool,
     detached: str | None = None,
 ) -> int:
-    """Resume a session: send `prompt`, continue an unfinished turn, or open it in the terminal."""
+    """Resume a session: send `prompt`, open it in the terminal, or continue an unfinished turn without one."""
     if prompt is None and output == "text" and sys.stdin.isatty():
         state = _read_state(folder, session)
-        if not state.unfinished:  # a user waits: skip the imports that only a run needs
+        if sys.stdout.isatty() or not state.unfinished:  # nobody answers where nobody sees the question
             from cli.commands.run.interactive import open_interactive
 
             return open_interactive(folder, _add_session_model(flags, state), session=state.id, commit=commit)
@@ -115,15 +115,17 @@ def _resume_without_terminal(
 
 
 def find_newest_session(home: Home, root: Path) -> str:
-    """Return the id of the project's most recently written session, other than those that sessions started.
+    """Return the id of the project's most recently written session in which a person asked something.
 
     Raises UserError if there is none.
     """
-    from agent.session.session_preview import is_child_session, list_logs
+    from agent.session.session_preview import has_prompt, is_child_session, list_logs
 
     logs = list_logs(home.get_project_folder(root) / "sessions")
     newest = sorted(((path.stat().st_mtime_ns, path.parent) for path in logs), reverse=True)
-    found = next((folder.name for _, folder in newest if not is_child_session(folder)), None)
+    found = next(
+        (folder.name for _, folder in newest if not is_child_session(folder) and has_prompt(folder)), None
+    )
     if found is None:
         raise UserError(
             Fault.USAGE, f"no session to resume in {str(root)!r}", "Start one: patchwright run PROMPT"

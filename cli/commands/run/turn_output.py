@@ -66,6 +66,10 @@ def _create_view() -> LineView:
     from cli.output.style.terminal import Terminal
 
     terminal = Terminal.from_stream(sys.stderr)
+    if terminal.tty and terminal.dumb:
+        from cli.output.style.paint import use_words
+
+        use_words()
     return LineView(write_error, colour=terminal.colour, width=terminal.columns, unicode=terminal.unicode)
 
 

@@ -38,6 +38,7 @@ def add(app: typer.Typer) -> None:
     group.command()(search)
     group.command()(fork)
     group.command()(title)
+    group.command()(feedback)
     group.command()(export)
     group.command("import")(import_)
     group.command()(prune)
@@ -81,6 +82,23 @@ def title(
 ) -> None:
     """Give a session a title."""
     raise typer.Exit(rename_session(folder, session, text))
+
+
+def feedback(
+    session: Annotated[str, typer.Argument(metavar="ID", help="The session.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="[STEP] good|bad TEXT", help="The step, the last one if not given; a note."),
+    ],
+    folder: Folder = Path("."),
+) -> None:
+    """Note what was good or bad about a step.
+
+    `patchwright sessions feedback` shows the behaviors that such notes are about.
+    """
+    from sandbox.extensions import load_extension
+
+    raise typer.Exit(load_extension("reports", "feedback_command")(folder, session, words))
 
 
 def export(

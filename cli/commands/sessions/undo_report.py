@@ -40,7 +40,7 @@ def format_outcome(outcome: UndoOutcome) -> list[str]:
     """Format the outcome of an undo as lines for the user."""
     reasons = [f"  {path}: {reason}" for path, reason in outcome.clashes.items()]
     if reasons and outcome.event is None:
-        return ["nothing was undone:", *reasons]
+        return [f"nothing was {'redone' if outcome.action == 'redo' else 'undone'}:", *reasons]
     what = {
         "undo": f"as before the turn {_shorten_prompt(outcome.steps)}",
         "redo": "brought back",

@@ -341,12 +341,12 @@ _STYLES: dict[Health, Style] = {"good": "green", "warn": "yellow", "bad": "red"}
 
 
 def _format_page(found: Sequence[Finding], fit: bool, terminal: Terminal) -> str:
-    from cli.output.style.paint import MARKS, make_painter
+    from cli.output.style.paint import get_mark, make_painter
 
-    paint, column = make_painter(colour=terminal.colour), 0 if terminal.unicode else 1
+    paint = make_painter(colour=terminal.colour)
     lines = []
     for each in found:
-        sign = paint(MARKS[each.verdict][column], _STYLES[each.verdict])
+        sign = paint(get_mark(each.verdict, unicode=terminal.unicode), _STYLES[each.verdict])
         lines.append(f"{sign} {each.name:<10} {sanitize_text(each.detail).strip()}")
         lines += [f"             {line}" for line in sanitize_text(each.hint).splitlines()]
     verdict = "ready" if fit else "not ready: what is marked above has to be mended first"

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from cli.commands.group import ListingGroup
+
 
 def add(app: typer.Typer) -> None:
     """Add the group of commands to the program's."""
@@ -16,7 +18,7 @@ def add(app: typer.Typer) -> None:
     model_app.command()(stop)
 
 
-model_app = typer.Typer(rich_markup_mode=None, help="Models on this machine.", no_args_is_help=True)
+model_app = typer.Typer(rich_markup_mode=None, help="Models on this machine.", cls=ListingGroup)
 
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 

@@ -38,7 +38,8 @@ def trust(
 ) -> None:
     """Let a repository's own hooks and filters run at commits.
 
-    Signing programs too. Let its settings, rules, agents, skills, commands and agent hooks apply. All is shown.
+    Signing programs too. Let its settings, rules, agents, skills, commands, agent hooks and lessons apply. All
+    is shown.
     """
     if list_only and revoke:
         raise typer.BadParameter("give either --list or --revoke")
@@ -137,6 +138,7 @@ def _find_definitions(folder: Path) -> tuple[Path, Mapping[Path, tuple[Definitio
     from cli.settings.project_settings import find_settings_to_trust
     from cli.settings.settings_files import PROJECT_FILE
     from cli.settings.user_rules import find_rules_to_trust
+    from sandbox.extensions import load_extension
     from tools.git.broker import Broker
 
     root, _ = find_workspace_root(folder, need_git=True, without="")
@@ -149,6 +151,7 @@ def _find_definitions(folder: Path) -> tuple[Path, Mapping[Path, tuple[Definitio
         find_skills_to_trust,
         find_commands_to_trust,
         find_hooks_to_trust,
+        load_extension("memory", "shared_to_trust"),
     )
     found: dict[Path, tuple[Definition, ...]] = {}
     broken: list[UserError] = []
@@ -164,11 +167,11 @@ def _find_definitions(folder: Path) -> tuple[Path, Mapping[Path, tuple[Definitio
 
 def _list_places(root: Path) -> tuple[Path, ...]:
     """Return the places under which a repository's programs, settings, rules and files for agents are trusted."""
-    from agent.extension.extension_files import COMMANDS_TRUST, HOOKS_TRUST, SKILLS_TRUST
+    from agent.extension.extension_files import COMMANDS_TRUST, HOOKS_TRUST, SHARED_LESSONS, SKILLS_TRUST
     from agent.team.definitions.agent_catalog import TRUST_PLACE
     from cli.settings.settings_files import PROJECT_FILE, RULES_FILE, SERVER_FILE
 
-    more = (SKILLS_TRUST, COMMANDS_TRUST, HOOKS_TRUST)
+    more = (SKILLS_TRUST, COMMANDS_TRUST, HOOKS_TRUST, SHARED_LESSONS)
     places = (PROJECT_FILE, SERVER_FILE, RULES_FILE, TRUST_PLACE, *more)
     return root, *(root / each for each in places)
 

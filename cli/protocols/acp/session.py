@@ -119,12 +119,14 @@ class ClientSession:
 
         Raises RequestError for a turn that failed, UserError for a prompt that cannot be used.
         """
+        text = read_prompt(blocks)
+        self.runtime.typed.append(text)
         if self._turn is not None:
-            return await self._steer(self._turn, read_prompt(blocks))
+            return await self._steer(self._turn, text)
         turn = self._turn = _Turn(asyncio.get_running_loop().create_future())
         end: End | None = None
         try:
-            end = await self._run_turns(turn, read_prompt(blocks))
+            end = await self._run_turns(turn, text)
         finally:
             self._turn = None
             turn.done.set_result(end)
@@ -351,7 +353,7 @@ class ClientSession:
             UsageUpdate(
                 session_update="usage_update",
                 used=max(self.runtime.loop.compressor.total_tokens, 0),
-                size=max(self.runtime.model.window, 0),
+                size=max(self.runtime.loop.compressor.find_window(), 0),
                 cost=None if cost is None else Cost(amount=cost, currency="USD"),
             )
         )

@@ -98,7 +98,7 @@ class SessionModes:
 
     async def _enter_plan(self) -> None:
         if not self._is_planning:
-            await switch_mode(self._runtime, Mode.READ_ONLY)
+            await switch_mode(self._runtime, Mode.READ_ONLY, plans=True)
             self._is_planning = True
             self._runtime.session.append(Signal(name=SWITCHED, detail="plan mode is on"))
 

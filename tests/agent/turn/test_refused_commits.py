@@ -78,10 +78,16 @@ def _sign_by_nobody(repo: Repo) -> None:
     repo.git("config", "--global", "gpg.program", "false")
 
 
+def _sign_by_untrusted(repo: Repo) -> None:
+    repo.git("config", "commit.gpgsign", "true")
+    repo.git("config", "gpg.program", str(repo.hook("signer", "exit 0")))
+
+
 @pytest.mark.parametrize(
     ("prepare", "reason"),
     [
         (_remove_identity, "user"),
+        (_sign_by_untrusted, "To see and trust it: patchwright trust"),
         (_lock_index, "index.lock"),
         (_begin_merge, "a merge is in progress"),
         (_begin_bisect, "a bisect is in progress"),

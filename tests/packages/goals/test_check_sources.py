@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from packages.goals.check_sources import describe_run
 from tests.support.cli import Result, call, run, script
 from tests.support.repo import Repo
 
@@ -108,3 +109,12 @@ def test_a_check_of_the_work_itself_is_left_to_it(
 ) -> None:
     result = work(tmp_path, command, files, change, goal=goal)
     assert "goal reached" in result.err, result.err
+
+
+@pytest.mark.parametrize("name", ["test_total", "test_tax"])
+def test_a_run_is_described_by_the_names_of_the_tests_that_fail(tmp_path: Path, name: str) -> None:
+    """One test mended and another one broken is another result, though as many fail."""
+    text = f"F.\nFAILED test_cart.py::{name} - assert 1 == 2\n1 failed, 1 passed in 0.01s\n"
+    told = f"1 failed (test_cart.py::{name})"
+    assert describe_run(text, 1, "exited", tmp_path) == told
+    assert describe_run("3 passed in 0.01s\n", 0, "exited", tmp_path) == "3 passed"

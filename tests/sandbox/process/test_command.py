@@ -312,7 +312,7 @@ def test_what_nobody_reaped_is_reaped_and_holds_no_command_up(
     box = make("unconfined", workspace)
     run(box, workspace, "true")  # from now on orphans are ours
     told = subprocess.run(
-        ["sh", "-c", "sleep 0 >&- 2>&- & echo $!"], stdout=subprocess.PIPE, check=True, text=True
+        ["sh", "-c", "sleep 0.2 >&- 2>&- & echo $!"], stdout=subprocess.PIPE, check=True, text=True
     )
     orphan = int(told.stdout)
     while Path(f"/proc/{orphan}/stat").read_bytes().rpartition(b")")[2][1:2] != b"Z":

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.tool_search import measure
 from tests.tools.discovery.catalogue import load_queries, load_tools
 from tools.discovery.tool_index import ToolIndex
 from tools.discovery.tool_words import reduce_word, split_words
+from tools.discovery.word_ranking import WordRanking
 
 
 def count_found(half: int) -> int:
@@ -20,6 +22,27 @@ def test_the_tool_is_among_the_first_five() -> None:
     assert len(load_queries()) == 200
     assert count_found(0) >= 96  # of 100 for development
     assert count_found(1) >= 92  # of 100 held out
+
+
+def test_tools_of_public_servers_are_found_as_a_model_asks_for_them() -> None:
+    index = ToolIndex(measure.load_tools())
+    questions = [*measure.load_questions(), *measure.load_questions("later_questions.tsv")]
+    ranks = [measure.find_rank(index, each.of_model, each.tools) or 99 for each in questions]
+    assert len(questions) == 149
+    assert sum(rank <= 5 for rank in ranks) >= 0.98 * len(ranks)
+
+
+def test_words_that_are_used_for_one_another_meet() -> None:
+    ranking = WordRanking([(("remove a label", 1.0),), (("add a label", 1.0),), (("a picture", 1.0),)])
+    assert ranking.rank("erase the label") == [0, 1]
+    assert ranking.rank("photo") == [2]
+
+
+def test_a_meaning_counts_once_however_many_of_its_words_a_document_has() -> None:
+    many = "create add make new insert open start write"
+    ranking = WordRanking([((many, 1.0),), (("make a kubernetes pod", 1.0),), (("unrelated", 1.0),)])
+    assert ranking.rank("create a kubernetes pod") == [1, 0]
+    assert ranking.rank("") == []
 
 
 def test_an_exact_name_comes_first_and_odd_queries_find_nothing() -> None:

@@ -142,9 +142,9 @@ def test_ten_gigabytes_are_refused_and_the_state_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_gigabyte_of_output_is_bounded(kernel: Kernel) -> None:
+def test_a_quarter_of_a_gigabyte_of_output_is_bounded(kernel: Kernel) -> None:
     observation = kernel.run(
-        "line = 'x' * (1 << 20)\nfor _ in range(1024): print(line)\n'printed'", timeout=100
+        "line = 'x' * (1 << 20)\nfor _ in range(256): print(line)\n'printed'", timeout=100
     )
     assert observation.text.endswith("=> 'printed'")
     assert len(observation.text) < 20_000
@@ -187,7 +187,7 @@ def interrupted(kernel: Kernel, code: str) -> list[Observation]:
 
     async def both() -> Any:
         task = asyncio.create_task(kernel.start(code))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while not begun.exists():
                 await asyncio.sleep(0.01)
         task.cancel()

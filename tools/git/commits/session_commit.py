@@ -10,6 +10,7 @@ from pathlib import Path
 from sandbox.errors import UserError, translate_write_errors
 from sandbox.helpers.git_runner import GitOutput
 from sandbox.lazy_dataclass import dataclass
+from sandbox.policy.trust import UNTRUSTED_SIGNER, Definition
 from sandbox.secrets.child_environment import redact
 from tools.changes.session_changes import SessionChanges
 from tools.core.action import ToolFailure
@@ -88,6 +89,7 @@ async def commit_session(at: Workspace, message: str) -> CommitResult:
 def _commit_blocking(at: Workspace, broker: Broker, confined: ConfinedHooks, message: str) -> CommitResult:
     text = _add_trailer(message, str(at.facts.get("model", "")))
     _refuse_unfinished(broker)
+    _refuse_unsigned(at, broker)
     author, committer = _require_identity(broker)
     text = _apply_message_rules(broker, text, committer)
     if broker.has_lost_trust:
@@ -244,6 +246,27 @@ def _refuse_unfinished(broker: Broker) -> None:
             f"git_commit: nothing was committed: {what} is in progress in this repository. "
             "The user finishes or aborts it first; your changes stay in the files."
         )
+
+
+def _refuse_unsigned(at: Workspace, broker: Broker) -> None:
+    """Refuse a commit that is to be signed by a program which the user does not trust: it would have no signature."""
+    at.facts.pop(UNTRUSTED_SIGNER, None)
+    if found := _list_untrusted_signers(broker):
+        named = ", ".join(f"{each.name} = {each.runs}" for each in found)
+        at.facts[UNTRUSTED_SIGNER] = named
+        raise ToolFailure(
+            f"git_commit: nothing was committed: it would have to be signed by {named}, which this repository names "
+            "and the user does not trust. Your changes stay in the files. To see and trust it: patchwright trust"
+        )
+
+
+def _list_untrusted_signers(broker: Broker) -> list[Definition]:
+    """Return the untrusted settings that name what signs, if commits here are to be signed and would not be."""
+    named = [each for each in broker.untrusted_definitions if each.name.startswith("gpg.")]
+    if not named or broker.signs_commits():
+        return []
+    wanted = broker.run_raw("config", "--type=bool", "--get", "commit.gpgsign").stdout.strip()
+    return named if wanted == b"true" else []
 
 
 def _apply_message_rules(broker: Broker, text: str, committer: str) -> str:

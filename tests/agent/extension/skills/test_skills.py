@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ import pytest
 from agent.app_dirs import Home
 from agent.children.children import Children
 from agent.extension.extension_files import SKILLS_TRUST
-from agent.extension.skills.session_skills import SessionSkills, describe_skills
+from agent.extension.skills.session_skills import SessionSkills, describe_skills, make_skill_tool
 from agent.extension.skills.skill_catalog import (
+    SkillCatalog,
     check_skill_folder,
     check_skills,
     find_skills_to_trust,
@@ -26,6 +28,7 @@ from sandbox.errors import UserError
 from sandbox.policy.trust import TrustStore
 from tests.support.child_sessions import play, settings_for
 from tests.support.cli import call, git, script
+from tools.core.action import ToolFailure
 
 FULL = """---
 name: pdf-forms
@@ -264,3 +267,21 @@ def test_a_folder_anywhere_is_checked(tmp_path: Path) -> None:
     found = check_skill_folder(tmp_path / "all")
     assert (list(found.skills), len(found.bad), found.deviations) == (["one"], 1, ())
     assert list(check_skill_folder(tmp_path / "all/one").skills) == ["one"]
+
+
+def test_words_in_place_of_a_name_bring_the_skills_that_fit(tmp_path: Path) -> None:
+    descriptions = {
+        "slides": "Build presentations",
+        "release": "Publish a version to the package index",
+        "invoices": "Bill customers",
+    }
+    skills = {
+        name: parse(f"---\nname: {name}\ndescription: {text}\n---\nDo it.\n", name)
+        for name, text in descriptions.items()
+    }
+    tool = make_skill_tool(SessionSkills(SkillCatalog(skills=skills), tmp_path, None), 1_000)
+    assert tool is not None
+    with pytest.raises(ToolFailure, match="Those that may fit:\nrelease: Publish a version"):
+        asyncio.run(tool.run(name="ship the package", at=None))
+    with pytest.raises(ToolFailure, match="Skills: slides, release, invoices"):
+        asyncio.run(tool.run(name="xyzzy", at=None))
