@@ -137,7 +137,8 @@ class ListingGroup(TyperGroup):
     """A group that lists what it is about where no command is named; options go to that command: `runs --all`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+        is_listing = not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names)
+        if is_listing and not ctx.resilient_parsing:  # a completion offers all commands of the group
             args = [next(name for name in _LISTING if name in self.commands), *args]
         return super().parse_args(ctx, args)
 

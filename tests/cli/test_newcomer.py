@@ -223,13 +223,21 @@ def assert_one_help(error: str, mistake: Mistake) -> None:
         assert text in told[-1], error
 
 
-@pytest.mark.parametrize("group", ["session", "hook", "functions"])
+@pytest.mark.parametrize("group", ["session", "debug"])
 def test_a_group_without_its_command_shows_its_help(group: str, tmp_path: Path) -> None:
     result = run(group, cwd=tmp_path)
     assert result.code == USAGE
     assert result.err.startswith(f"Usage: patchwright {group} ")
     assert "Commands:" in result.err
     assert len(result.err.splitlines()) > 5
+
+
+def test_a_group_lists_what_it_is_about_without_its_command(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    for group, code, told in (("hook", 0, "pre-commit "), ("functions", Exit.NOTHING_TO_DO, "no functions are kept")):
+        listed = run(group, cwd=tmp_path)
+        assert (listed.code, told in listed.out) == (code, True)
+    assert run("hook", cwd=tmp_path).out == run("hook", "status", cwd=tmp_path).out
 
 
 def test_there_are_many_mistakes_and_their_codes_tell_them_apart() -> None:

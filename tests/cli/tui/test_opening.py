@@ -230,7 +230,7 @@ def test_a_long_path_is_not_broken_in_the_middle_of_a_name(tmp_path: Path, colum
     with talk(root, [], columns=columns, rows=rows) as terminal:
         at_rest(terminal)
         shown = next(line for line in terminal.text.splitlines() if "project" in line)
-        path = shown.removesuffix(" · /help").rpartition(" ")[2]
+        path = shown.removesuffix(" · /help").removesuffix(" ·").rpartition(" ")[2]
         assert str(root).endswith(path.removeprefix("…/"))
         assert path.endswith("/and_more/project")
         leave(terminal)

@@ -73,7 +73,7 @@ def test_a_loop_makes_its_runs_within_the_cost_of_all(shop: Path) -> None:
 def test_the_examples_of_the_page_run(shop: Path) -> None:
     page = (CHECKOUT / "docs/background.md").read_text("utf-8")
     blocks = [
-        shlex.split(line)
+        shlex.split(line, comments=True)
         for block in re.findall(r"^```sh\n(.*?)\n```", page, re.S | re.M)
         for line in block.splitlines()
     ]

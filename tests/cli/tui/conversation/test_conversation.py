@@ -44,7 +44,7 @@ def test_a_prompt_is_answered_with_markdown_and_a_summary(shop: Path) -> None:
         shown = re.sub(r"\d+\.\d+ s · ", "", terminal.text[start:])
         assert shown.startswith(
             "❯ why is the total wrong?\n\nWhy\n\nIt is one too low:\n\n"
-            "╭ python\n│ return sum(prices)\n\n• first\n• second\n\n"
+            "python\nreturn sum(prices)\n\n• first\n• second\n\n"
             "✔ done · 1 step · 1.5k tokens · price unknown · context 1 %\n\n────"
         )
         terminal.type("/quit\r")
@@ -256,7 +256,7 @@ def test_a_long_answer_streams_into_the_scrollback_and_is_printed_once(shop: Pat
         assert [line for line in lines if line.startswith("paragraph")] == [
             f"paragraph {n}" for n in range(200)
         ]
-        assert lines.count("│ code") == 200
+        assert lines.count("code") == 200
 
 
 @pytest.mark.slow

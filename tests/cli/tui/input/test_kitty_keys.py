@@ -137,7 +137,7 @@ def test_escape_stops_at_once_and_what_follows_is_typed(shop: Path, kitty: bool)
             time.sleep(0.1)
         terminal.type("/help keys\r")  # sooner than the 0.3 s in which Escape and a key may be one
         terminal.wait("Ctrl-O")
-        terminal.wait("I stopped.")
+        terminal.wait(lambda: "I stopped." in terminal.everything)  # the help is as long as the screen
         at_rest(terminal)
         if kitty:
             terminal.type("kept" + control.format("103;5"))  # Ctrl-G: the editor has the terminal as it was
