@@ -37,6 +37,7 @@ class Resident:
             resident="always",
         )
         self.started = 0
+        self._earlier = frozenset(list_servers(os.getpid()))  # of boxes that other tests left to their idle time
 
     def sh(self, script: str, **options: object) -> str:
         """The output of a script that ran in a place, not in a sandbox of its own."""
@@ -55,8 +56,12 @@ class Resident:
 
     def server(self) -> int:
         """The process id of the server of the one place."""
-        (found,) = list_servers(os.getpid())
+        (found,) = self.servers()
         return found
+
+    def servers(self) -> list[int]:
+        """The process ids of the servers of this sandbox's places."""
+        return [each for each in list_servers(os.getpid()) if each not in self._earlier]
 
 
 def list_servers(owner: int) -> list[int]:
@@ -408,9 +413,9 @@ def test_without_a_server_commands_run_as_ever(resident: Resident, monkeypatch: 
 def test_a_place_that_is_not_used_ends(resident: Resident, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(place, "IDLE_SECONDS", 0.3)
     resident.sh("true")
-    assert len(list_servers(os.getpid())) == 1
+    assert len(resident.servers()) == 1
     deadline = time.monotonic() + 10
-    while list_servers(os.getpid()):
+    while resident.servers():
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert resident.run("echo on").stdout.text() == "on\n"

@@ -125,7 +125,7 @@ def test_steering_interrupts_pastes_and_going_back(columns: int, rows: int, shop
         terminal.wait("queued: another")
         terminal.type(CTRL_C)
         terminal.wait("! interrupted")
-        terminal.wait("❯ another")
+        terminal.wait("❯ another\n  be slow")  # what was not answered comes back, too
         terminal.type(CTRL_C)
         at_rest(terminal)
         assert [event["outcome"] for event in log_of(shop) if event["kind"] == "end"][-1] == "interrupted"
