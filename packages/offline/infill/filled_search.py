@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
@@ -43,6 +44,7 @@ class FilledSearch:
         clock, until, tried = search.replies.clock, search.deadline, before.tried
         search.on_progress("searching: what the model fills in at the likeliest places")
         filled: PlausiblePatch | None = None
+        asked = time.monotonic()
         async for template in iterate_filled_templates(
             self.filler,
             suspects,
@@ -50,6 +52,7 @@ class FilledSearch:
             self.beside,
             lambda: clock.to_wall_seconds(until - clock.now()),
         ):
+            clock.add_waited_seconds(time.monotonic() - asked)
             search = make_search(f"filled{tried}")
             ordered = generate_candidates(suspects, search.sources, hints, fitted=False, templates=[template])
             filled = await search.try_single_changes(ordered)
@@ -57,6 +60,8 @@ class FilledSearch:
             if filled is not None and (found is None or filled.preference < found.preference):
                 search.others += [] if found is None else [found, *before.others]
                 return search, filled
+            asked = time.monotonic()
+        clock.add_waited_seconds(time.monotonic() - asked)
         before.tried = tried
         return before, found
 

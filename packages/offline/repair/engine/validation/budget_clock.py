@@ -1,8 +1,9 @@
 """Time that a repair has spent: wall time, unless its processes get little of a crowded machine.
 
 On a crowded machine a minute is no measure of work: at a load of ten two processes of two cores get ten
-seconds of it. There the CPU seconds of this process and of each worker count instead, but never less than a
-third of wall time, so that no user waits more than three times as long as promised.
+seconds of it. There the CPU seconds of this process and of each worker count instead, and those in which a model was
+waited for, since its server may be what crowds the machine; but never less than a third of wall time, so that no user
+waits more than three times as long as promised.
 """
 
 from __future__ import annotations
@@ -48,17 +49,21 @@ class BudgetClock:
         self._last, self._last_own = time(), own()
         self._asked, self._crowded = self._last, crowded()
         self._quiet = self._busy = self._worked = 0.0
-        self._workers = 0.0
+        self._workers = self._waited = 0.0
 
     def add_worker_seconds(self, seconds: float) -> None:
         """Add the CPU seconds that workers have used since the last call."""
         self._workers += seconds
 
+    def add_waited_seconds(self, seconds: float) -> None:
+        """Add the wall seconds in which a model was waited for since the last call."""
+        self._waited += seconds
+
     def now(self) -> float:
         """Return the seconds of the budget that are spent."""
         time, own = self._time(), self._own()
-        passed, worked = time - self._last, own - self._last_own + self._workers / JOBS
-        self._last, self._last_own, self._workers = time, own, 0.0
+        passed, worked = time - self._last, own - self._last_own + self._workers / JOBS + self._waited
+        self._last, self._last_own, self._workers, self._waited = time, own, 0.0, 0.0
         if self._crowded:
             self._busy += passed
             self._worked += worked

@@ -58,5 +58,13 @@ def test_what_was_spent_stays_so_when_the_machine_fills_and_empties() -> None:
     assert seen[-1] == pytest.approx((5 + 2 + 5 + 2) + (2 + 0 + 2))
 
 
+def test_what_a_model_is_waited_for_counts_on_a_crowded_machine_too() -> None:
+    """Its server may be what crowds the machine: a minute of answers was two minutes of a search."""
+    crowded = Machine(crowded=True)
+    crowded.clock.add_waited_seconds(8)
+    assert crowded.passes(10, worker=1) == pytest.approx(9)
+    assert crowded.passes(10) == pytest.approx(9)
+
+
 def test_the_load_of_this_machine_can_be_asked_for() -> None:
     assert is_crowded() in (True, False)
