@@ -234,7 +234,10 @@ def test_a_group_without_its_command_shows_its_help(group: str, tmp_path: Path) 
 
 def test_a_group_lists_what_it_is_about_without_its_command(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
-    for group, code, told in (("hook", 0, "pre-commit "), ("functions", Exit.NOTHING_TO_DO, "no functions are kept")):
+    for group, code, told in (
+        ("hook", 0, "pre-commit "),
+        ("functions", Exit.NOTHING_TO_DO, "no functions are kept"),
+    ):
         listed = run(group, cwd=tmp_path)
         assert (listed.code, told in listed.out) == (code, True)
     assert run("hook", cwd=tmp_path).out == run("hook", "status", cwd=tmp_path).out

@@ -37,7 +37,9 @@ class Resident:
             resident="always",
         )
         self.started = 0
-        self._earlier = frozenset(list_servers(os.getpid()))  # of boxes that other tests left to their idle time
+        self._earlier = frozenset(
+            list_servers(os.getpid())
+        )  # of boxes that other tests left to their idle time
 
     def sh(self, script: str, **options: object) -> str:
         """The output of a script that ran in a place, not in a sandbox of its own."""

@@ -24,6 +24,9 @@ LONGEST_PREFIX, LONGEST_SUFFIX, LONGEST_EXTRA = 3_000, 800, 2_000
 The suffix is read anew for each gap, the others only where they differ from those of the gap before.
 """
 
+FORCED_SHARE = 0.4
+"""Share of them that is sent to ask the probability of a line: a search waits for it, and what is near tells most."""
+
 SLOWEST_READING, LEAST_SHARE = 12.0, 0.25
 """Seconds that reading a gap anew may take, else less of the text is sent; and the least share of it."""
 
@@ -70,6 +73,7 @@ class Filler:
         self.form = form
         self.works: bool | None = True if form is not None else None
         self._share = 1.0
+        self._probabilities: dict[tuple[str, str, str], tuple[float, int]] = {}
         self._missed = 0
         self._rests_until = 0.0
 
@@ -108,14 +112,21 @@ class Filler:
         """Return whether the server can be made to write a given text and tells its probability."""
         return await self.probe() and self.form is not None and self.form.forces
 
-    async def measure_probability(self, gap: Gap) -> float | None:
-        """Return the log-probability of the text that a gap forces, and of its end there; None if it is not told."""
+    async def measure_probability(self, gap: Gap) -> tuple[float, int] | None:
+        """Return the log-probability of the text that a gap forces, its end there included, and of how many tokens.
+
+        None if it is not told.
+        """
         if not await self.tells_probabilities() or self.form is None:
             return None
+        key = (gap.prefix, gap.forced, gap.suffix)
+        if key in self._probabilities:  # of the old lines, which all changes of a statement have in common
+            return self._probabilities[key]
         _, filling = await self._ask(self.form, gap)
         if filling is None or not filling.scores or filling.text != gap.forced.rstrip():
             return None
-        return sum(value for _, value in filling.scores)
+        self._probabilities[key] = sum(value for _, value in filling.scores), len(filling.scores)
+        return self._probabilities[key]
 
     async def probe(self) -> bool:
         """Return whether the model fills gaps; it is asked once."""
@@ -133,7 +144,8 @@ class Filler:
 
     async def _ask(self, form: FillForm, gap: Gap) -> tuple[int, Filling | None]:
         """Return the status of the answer, 0 without one, and what was filled in."""
-        body = form.body(self._model, _shorten(gap, self._share))
+        share = min(self._share, FORCED_SHARE) if gap.forced else self._share
+        body = form.body(self._model, _shorten(gap, share))
         if body is None or self.is_resting:
             return 0, None
         seconds = min(PATIENCE, gap.seconds)

@@ -83,6 +83,7 @@ async def measure_naturalness(
 ) -> float | None:
     """Return how much likelier the new lines are than the old ones, as a difference of log-probabilities.
 
+    Of the mean token each, times the tokens of the longer text: else whatever leaves something out is likelier.
     None if the model tells nothing. beside: other files that the model is shown
     """
     if not await filler.tells_probabilities():
@@ -94,7 +95,9 @@ async def measure_naturalness(
         )
         values.append(await filler.measure_probability(gap))
     old, new = values
-    return new - old if old is not None and new is not None else None
+    if old is None or new is None:
+        return None
+    return (new[0] / new[1] - old[0] / old[1]) * max(old[1], new[1])
 
 
 async def _measure_agreement(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import bisect
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from pathlib import Path
 
-from packages.offline.repair.engine.candidates.candidate_generation import Candidate
+from packages.offline.repair.engine.candidates.candidate_generation import Candidate, generate_candidates
 from packages.offline.repair.engine.candidates.candidate_stream import CandidateFeed
 from packages.offline.repair.engine.candidates.composed_edits import Edit
 from packages.offline.repair.engine.candidates.plausible_patches import PlausiblePatches
@@ -27,7 +28,7 @@ from packages.offline.repair.engine.validation.retry_slow import PATIENT, SlowCa
 from packages.offline.repair.engine.validation.worker_client import Effort, WorkerClient
 from packages.offline.repair.engine.validation.worker_process import Message, Replies, RequestPipe
 from packages.offline.repair.localize.coverage_spectrum import Spectrum, Test
-from packages.offline.repair.templates import Source
+from packages.offline.repair.templates import OPERATORS, Hints, Source
 from sandbox.lazy_dataclass import dataclass
 
 # Candidates in one child: few at first, so that an easy one is found early; then as many as share a child
@@ -122,6 +123,7 @@ class CandidateValidator:
         feed = CandidateFeed(candidates)
         while True:
             await self._process_candidates(feed, effort)
+            await self._try_other_operators(effort)
             await self._measure_naturalness()
             best = self._good.best
             if best is None or await self._passes_full_suite(best, effort):
@@ -129,18 +131,34 @@ class CandidateValidator:
                 return best
             self._good.found.remove(best)  # continue with the candidates that it had kept from being tried
 
+    async def _try_other_operators(self, effort: Effort) -> None:
+        """Try other operators in the statement that the best change is in: where such are rare, they come too late."""
+        best = self._good.best
+        if best is None or best.candidate.base is not None:
+            return
+        found = [each.candidate for each in self._good.found]
+        last = max(self._last_rank, *(each.rank for each in found))
+        others = generate_candidates([best.candidate.suspect], self.sources, Hints(), templates=OPERATORS)
+        new = (
+            replace(each, rank=last + 1 + each.rank)
+            for each in others
+            if all(each.change != other.change or each.path != other.path for other in found)
+        )
+        await self._process_candidates(CandidateFeed(new), effort)
+
     async def _measure_naturalness(self) -> None:
         """Ask the model about the best of the changes that pass."""
         if self.measure is None:
             return
-        clock = self.replies.clock
-        left = clock.to_wall_seconds(self.deadline - clock.now())
+        clock, began = self.replies.clock, time.monotonic()
+        left = clock.to_wall_seconds((self.latest - clock.now()) / 2)  # the suite comes after it
         with suppress(TimeoutError):
             async with asyncio.timeout(min(left, MEASURING)):
                 for each in self._good.list_ranked()[:MOST_MEASURED]:
                     if each.naturalness is None:
                         told = replace(each, naturalness=await self.measure(each.candidate))
                         self._good.found[self._good.found.index(each)] = told
+        clock.add_waited_seconds(time.monotonic() - began)
 
     async def _process_candidates(self, feed: CandidateFeed, effort: Effort) -> None:
         while self.replies.clock.now() < self._search_deadline:

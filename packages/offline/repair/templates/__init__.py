@@ -39,6 +39,7 @@ __all__ = [
     "BUILTINS",
     "FILLED",
     "FITTED",
+    "OPERATORS",
     "PRECISION",
     "TEMPLATES",
     "Change",
@@ -84,6 +85,11 @@ FITTED: tuple[Template, ...] = tuple(
         key=lambda each: -each.prior,
     )
 )
+
+OPERATORS: tuple[Template, ...] = tuple(
+    each for each in vars(operators).values() if isinstance(each, Template) and each.precision >= 0.95
+)
+"""Other operators, the least change of a statement: where another change of it passes, each of them may as well."""
 
 FILLED = Template(name="filled", prior=1.0, precision=0.8, changes=lambda site: iter(()))
 """What a model fills in (`packages.offline.infill`), as one more template: its changes are known at run time only."""

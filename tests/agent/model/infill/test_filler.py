@@ -180,8 +180,8 @@ def test_the_forms_of_providers(name: str, twin: Twin) -> None:
     ]
 
 
-@pytest.mark.parametrize(("written", "told"), [("forced", -0.75), ("other", None)])
-def test_the_probability_of_a_given_text(written: str, told: float | None) -> None:
+@pytest.mark.parametrize(("written", "told"), [("forced", (-0.75, 2)), ("other", None)])
+def test_the_probability_of_a_given_text(written: str, told: tuple[float, int] | None) -> None:
     gap = replace(GAP, forced='a + "\\n"')
 
     def answer(path: str, body: Json) -> tuple[int, Json]:
@@ -195,6 +195,28 @@ def test_the_probability_of_a_given_text(written: str, told: float | None) -> No
     with serve(answer) as (base, _):
         assert asyncio.run(Filler(base, form=FORMS["infill"]).measure_probability(gap)) == told
         assert asyncio.run(Filler(base, form=FORMS["mistral"]).measure_probability(gap)) is None
+
+
+def test_a_probability_is_asked_once_and_with_little_around_it() -> None:
+    """A search waits for it: the old lines are those of all its changes, and what is near tells most."""
+    gap = Gap(
+        prefix="before = 1\n" * 400,
+        suffix="\nafter = 1" * 400,
+        forced="a",
+        beside=[("t.py", "x = 1\n" * 900)],
+    )
+
+    def answer(path: str, body: Json) -> tuple[int, Json]:
+        return 200, {"content": "a", "completion_probabilities": [{"token": "a", "logprob": -0.25}]}
+
+    with serve(answer) as (base, seen):
+        filler = Filler(base, form=FORMS["infill"])
+        assert [asyncio.run(filler.measure_probability(gap)) for _ in range(3)] == [(-0.25, 1)] * 3
+        asyncio.run(filler.fill(replace(gap, forced="")))
+    forced, filled = (body for _, body in seen)
+    for name in ("input_prefix", "input_suffix"):
+        assert 0 < len(forced[name]) < len(filled[name]) / 2
+    assert len(forced["input_extra"][0]["text"]) < len(filled["input_extra"][0]["text"]) / 2
 
 
 def test_a_grammars_split_of_one_token_into_two_costs_nothing() -> None:
@@ -214,7 +236,7 @@ def test_a_grammars_split_of_one_token_into_two_costs_nothing() -> None:
 
     with serve(answer) as (base, _):
         told = asyncio.run(Filler(base, form=FORMS["infill"]).measure_probability(replace(GAP, forced='a":')))
-    assert told == -0.25 - 0.5 - 1.0
+    assert told == (-0.25 - 0.5 - 1.0, 3)
 
 
 def test_each_familys_own_words() -> None:

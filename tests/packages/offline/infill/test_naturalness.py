@@ -32,9 +32,12 @@ class Judge(Filler):
         self.asked.append(gap)
         return Filling(text=self.text) if self.text else None
 
-    async def measure_probability(self, gap: Gap) -> float | None:
+    async def measure_probability(self, gap: Gap) -> tuple[float, int] | None:
         self.asked.append(gap)
-        return self.worth.get(gap.forced, -20.0)
+        return self.worth.get(gap.forced, -20.0), self.count_tokens(gap.forced)
+
+    def count_tokens(self, text: str) -> int:
+        return 1
 
 
 @pytest.mark.parametrize(
@@ -62,6 +65,19 @@ def test_the_old_lines_count_against_the_new() -> None:
     assert asyncio.run(measure_texts(judge, TEXT, changed)) == 3.0
     assert {(each.prefix, each.suffix) for each in judge.asked} == {("def f(x):\n    ", "\n    return y\n")}
     assert asyncio.run(measure_texts(judge, changed, TEXT)) == -3.0
+
+
+class WordJudge(Judge):
+    """A model to which each word is a token."""
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
+
+
+def test_lines_are_not_likelier_because_they_are_fewer() -> None:
+    judge = WordJudge({"y = x\n    return y": -10.0, "return y": -4.0, "y = -x": -6.0, "y = x": -3.0})
+    assert asyncio.run(measure_texts(judge, TEXT, TEXT.replace("    y = x\n", ""))) == 0.0
+    assert asyncio.run(measure_texts(judge, TEXT, TEXT.replace("y = x", "y = -x"))) == -3.0
 
 
 @pytest.mark.parametrize(("text", "sign"), [("y = -x", 1), ("y = x", -1), ("y = 0", 0), ("", None)])
@@ -108,7 +124,7 @@ def test_what_the_model_finds_worse_than_the_fault_is_not_sure(tmp_path: Path) -
 class Busy(Judge):
     """A model whose processor is busy with other work."""
 
-    async def measure_probability(self, gap: Gap) -> float | None:
+    async def measure_probability(self, gap: Gap) -> tuple[float, int] | None:
         await asyncio.sleep(600)
         return None
 

@@ -7,6 +7,7 @@ from dataclasses import field
 
 from packages.offline.repair.engine.candidates.candidate_generation import Candidate
 from packages.offline.repair.engine.candidates.ranking import PlausiblePatch
+from packages.offline.repair.templates import OPERATORS
 from sandbox.lazy_dataclass import dataclass
 
 # A patch that fixes only some of the failing tests is accepted after this many more candidates, plus as many
@@ -26,6 +27,8 @@ AGAIN_IN_DOUBT, TIMES_IN_DOUBT = 6000, 3
 # Candidates that need a test session of their own are tried only this often for a better patch than the best
 # one.
 MOST_COLD = 6
+
+_OPERATORS = frozenset(each.name for each in OPERATORS)
 
 
 @dataclass(slots=True)
@@ -64,10 +67,12 @@ class PlausiblePatches:
     def list_ranked(self) -> list[PlausiblePatch]:
         """Return the good patches, best first; independent of the speed of the workers."""
         known: list[PlausiblePatch] = []
+        is_out = False
         for each in sorted(self.found, key=lambda each: each.candidate.rank):
-            if not self._is_in_reach(each.candidate, known):
-                break
-            known.append(each)
+            is_out |= not self._is_in_reach(each.candidate, known)
+            leader = self._find_leader(known)
+            if not is_out or (leader is not None and is_other_operator(each.candidate, leader.candidate)):
+                known.append(each)
         return sorted(known, key=lambda each: each.preference)
 
     def _is_in_reach(self, candidate: Candidate, good: Sequence[PlausiblePatch]) -> bool:
@@ -83,6 +88,8 @@ class PlausiblePatches:
         return min(full, key=lambda each: (each.is_doubtful, each.candidate.rank), default=None)
 
     def _is_rival(self, leader: PlausiblePatch, candidate: Candidate) -> bool:
+        if is_other_operator(candidate, leader.candidate):
+            return True
         most, alike = (LONGER, LESS_ALIKE) if leader.is_doubtful else (ALTERNATIVES, ALIKE)
         first = leader.candidate
         if self.many:
@@ -90,3 +97,13 @@ class PlausiblePatches:
             if leader.is_doubtful:
                 most, alike = max(most, TIMES_IN_DOUBT * first.rank + AGAIN_IN_DOUBT), 0.0
         return candidate.rank <= first.rank + most and candidate.priority >= first.priority * alike
+
+
+def is_other_operator(candidate: Candidate, leader: Candidate) -> bool:
+    """Return whether a candidate changes one operator of the statement that a patch changes, however likely it is."""
+    is_single = candidate.base is None and leader.base is None
+    return (
+        is_single
+        and candidate.template in _OPERATORS
+        and candidate.suspect.statement is leader.suspect.statement
+    )

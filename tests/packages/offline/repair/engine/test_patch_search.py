@@ -22,7 +22,7 @@ from packages.offline.repair.engine.validation.suite_baseline import Baseline
 from packages.offline.repair.engine.validation.worker_process import Message, Replies
 from packages.offline.repair.localize.coverage_spectrum import Spectrum, Test
 from packages.offline.repair.localize.statement_ranking import Suspect, rank_statements
-from packages.offline.repair.templates import Hints, Source
+from packages.offline.repair.templates import OPERATORS, Hints, Source
 
 pytestmark = pytest.mark.slow
 
@@ -34,6 +34,7 @@ def middle(first, second, third, limit):
         total = total - limit
     return max(total, first, second) + 1
 """
+OPERATOR_NAMES = {each.name for each in OPERATORS}
 SOURCES = {"a.py": Source("a.py", TEXT)}
 FAILING = Test(index=0, id="t.py::0", file="t.py", standing="failed", lines={"a.py": frozenset(range(1, 6))})
 OTHERS = [Test(index=index, id=f"t.py::{index}", file="t.py", standing="passed") for index in (1, 2, 3)]
@@ -156,6 +157,29 @@ def test_where_many_statements_are_suspicious_a_doubtful_change_is_not_taken_bef
     assert not plausible_patches.PlausiblePatches(1, True, [sure]).is_worth_trying(later)
     better = replace(sure, candidate=later)
     assert plausible_patches.PlausiblePatches(1, True, [doubtful, better]).best is better
+
+
+def test_other_operators_of_the_statement_of_a_patch_are_tried_however_unlikely() -> None:
+    """A rare change of a condition, as its negation, may be the right one where another change of it passes."""
+    all_of_them = every()
+    first = next(
+        each for each in all_of_them if each.suspect.line == 3 and each.template not in OPERATOR_NAMES
+    )
+    other = next(
+        each for each in all_of_them if each.suspect.line == 3 and each.template == "boolean_operator"
+    )
+    elsewhere = next(
+        each for each in all_of_them if each.suspect.line == 2 and each.template == "arithmetic_operator"
+    )
+    found = []
+    for newest_first in (False, True):
+        looking = searching(Answers([first, other, elsewhere], newest_first=newest_first))
+        best = asyncio.run(looking.try_single_changes(iter([first])))
+        assert best is not None
+        passing = [best, *looking.others]
+        found.append({each.candidate.change.text for each in passing})
+        assert len({each.candidate.rank for each in passing}) == len(passing)
+    assert found == [{first.change.text, other.change.text}] * 2
 
 
 def test_the_same_changes_are_paired_whichever_ends_first(monkeypatch: pytest.MonkeyPatch) -> None:
