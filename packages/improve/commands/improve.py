@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,6 @@ from cli.commands.options import Flags, Folder, NoCommit, check_command_line, ta
 from cli.output.standard_streams import write_line
 from packages.improve.commands.confined_session import run_in_session
 from sandbox.errors import Fault, UserError
-from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
@@ -23,16 +23,6 @@ if TYPE_CHECKING:
 def add(app: typer.Typer) -> None:
     """Add the command to the program's."""
     app.command()(improve)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Order:
-    """An improvement as requested on the command line."""
-
-    suite: str
-    protected: tuple[str, ...]
-    rounds: int
-    as_json: bool
 
 
 @takes_flags
@@ -64,15 +54,17 @@ def improve(
     The failures are clustered, a model changes a worktree for the largest cluster, and the change is kept if the tests
     pass as before and the suite gains cases in two runs and loses none. Tests, suite and limits are never edited.
     """
-    order = _Order(suite=suite, protected=tuple(protect or ()), rounds=rounds, as_json=as_json)
+
+    async def work(session: ConfinedSession) -> int:
+        return await _improve(session, suite, protect or (), rounds, as_json=as_json)
+
     flags = {**model, **place, **limits}
-    code = run_in_session(
-        lambda session: _improve(session, order), folder, flags, commit=not no_commit, as_json=as_json
-    )
-    raise typer.Exit(code)
+    raise typer.Exit(run_in_session(work, folder, flags, commit=not no_commit, as_json=as_json))
 
 
-async def _improve(session: ConfinedSession, order: _Order) -> int:
+async def _improve(
+    session: ConfinedSession, suite: str, protected: Sequence[str], rounds: int, *, as_json: bool
+) -> int:
     from agent.events import encode_line
     from packages.improve.improvement.idea_archive import IdeaArchive
     from packages.improve.improvement.improvement import Improvement
@@ -83,16 +75,16 @@ async def _improve(session: ConfinedSession, order: _Order) -> int:
     tries: Counter[str] = Counter()
     steps: list[dict[str, Any]] = []
     code, problem = Exit.NOTHING_TO_DO, ""
-    for number in range(1, order.rounds + 1):
+    for number in range(1, rounds + 1):
         work = Improvement(
             runtime=session.runtime,
-            suite=order.suite,
-            protected=order.protected,
+            suite=suite,
+            protected=protected,
             archive=archive,
             tell=session.tell,
             tries=tries,
         )
-        end = await session.runtime.run_turn(f"Improve by {order.suite!r}, round {number}", work)
+        end = await session.runtime.run_turn(f"Improve by {suite!r}, round {number}", work)
         reached = Exit(end.exit_code)
         if reached not in (Exit.DONE, Exit.NO_TEST_RUNNER, Exit.NOTHING_TO_DO):
             code, problem = reached, end.summary
@@ -102,7 +94,7 @@ async def _improve(session: ConfinedSession, order: _Order) -> int:
         code = reached if work.is_kept else code
         gained = work.gained if work.is_kept else []
         steps.append({"cluster": work.cluster, "result": work.result, "gained": gained, "commit": end.commit})
-    if order.as_json:
+    if as_json:
         data = {"outcome": code.label, "exit_code": int(code), "steps": steps, "log": str(archive.path)}
         data |= {"summary": problem}
         write_line(encode_line(data))

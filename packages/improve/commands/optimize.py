@@ -74,29 +74,16 @@ def optimize(
     it answers generated inputs as the original does, passes the check, and wins fresh runs in turns with the original.
     """
     flags = {"model": "offline", **place, **model, **limits, **({"test_command": check} if check else {})}
-    path, _, function = target.partition("::")
-    order = _Order(
-        path=path, function=function, metric=metric, goal=goal.value, budget=budget, as_json=as_json
-    )
-    code = run_in_session(
-        lambda session: _optimize(session, order), folder, flags, commit=not no_commit, as_json=as_json
-    )
-    raise typer.Exit(code)
+
+    async def work(session: ConfinedSession) -> int:
+        return _report(await _optimize(session, target, metric, goal, budget), as_json=as_json)
+
+    raise typer.Exit(run_in_session(work, folder, flags, commit=not no_commit, as_json=as_json))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Order:
-    """An optimization as requested on the command line."""
-
-    path: str
-    function: str
-    metric: str
-    goal: str
-    budget: str
-    as_json: bool
-
-
-async def _optimize(session: ConfinedSession, order: _Order) -> int:
+async def _optimize(
+    session: ConfinedSession, target: str, metric: str, goal: GoalOption, budget: str
+) -> list[_Result]:
     import asyncio
 
     from packages.improve.optimize.hot_files import rank_hot_files
@@ -104,32 +91,33 @@ async def _optimize(session: ConfinedSession, order: _Order) -> int:
     from packages.offline.commands.repair import parse_seconds
 
     runtime, at = session.runtime, session.runtime.workspace
-    path = _find_path(session.folder, at.root, order.path)
-    seconds, paths = parse_seconds(order.budget), [path]
+    file, _, function = target.partition("::")
+    path = _find_path(session.folder, at.root, file)
+    seconds, paths = parse_seconds(budget), [path]
     if (at.root / path).is_dir():
-        hot = await rank_hot_files(at, path, order.metric)
+        hot = await rank_hot_files(at, path, metric)
         for each, share in hot:
             session.tell(f"profile: {share:.0%} in {each}")
         paths = [each for each, _ in hot]
     found: list[_Result] = []
     for each in paths:
-        read_target(at, each, order.function)
+        read_target(at, each, function)
         work = Optimization(
             runtime=runtime,
             path=each,
-            function=order.function,
-            metric=order.metric,
-            goal="max" if order.goal == "max" else "min",
+            function=function,
+            metric=metric,
+            goal="max" if goal is GoalOption.max else "min",
             seconds=seconds / len(paths),
             tell=session.tell,
         )
-        end = await runtime.run_turn(f"Optimize {each} by {order.metric!r}", work)
+        end = await runtime.run_turn(f"Optimize {each} by {metric!r}", work)
         name = f"{runtime.session.id}-{len(found)}" if found else runtime.session.id
         plot = await asyncio.to_thread(_write_plot, session.project, work, name)
         found.append(_Result(work=work, end=end, plot=plot))
         if Exit(end.exit_code) not in (Exit.DONE, Exit.NO_TEST_RUNNER, Exit.NOTHING_TO_DO):
             break
-    return _report(found, order)
+    return found
 
 
 def _find_path(folder: Path, root: Path, path: str) -> str:
@@ -163,13 +151,13 @@ class _Result:
     plot: Path | None
 
 
-def _report(found: Sequence[_Result], order: _Order) -> int:
+def _report(found: Sequence[_Result], *, as_json: bool) -> int:
     """Print the results, one of each file. Returns the exit code: that of the first that was not for nothing."""
     from agent.events import encode_line
 
     codes = [Exit(each.end.exit_code) for each in found]
     code = next((each for each in codes if each is not Exit.NOTHING_TO_DO), codes[0])
-    if order.as_json:
+    if as_json:
         files = [_describe(each) for each in found]
         data = {"outcome": code.label, "exit_code": int(code), "files": files}
         write_line(encode_line(files[0] if len(files) == 1 else data))

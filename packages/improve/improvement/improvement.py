@@ -22,13 +22,8 @@ from agent.exit_codes import BY_FAULT
 from agent.monitor.answers import TurnEnd
 from agent.session_settings import LimitSettings
 from agent.turn.runtime import Runtime
-from packages.evaluation.analysis.suite_cases import (
-    Cluster,
-    SuiteCases,
-    cluster_failures,
-    describe_change,
-    read_cases,
-)
+from packages.evaluation.analysis import suite_cases
+from packages.evaluation.analysis.suite_cases import Cluster, SuiteCases
 from packages.improve.improvement.idea_archive import IdeaArchive
 from packages.search.microsteps.step_actions import create_step_actions
 from sandbox.errors import Fault, UserError
@@ -114,7 +109,9 @@ class Improvement:
         if before.problem:
             raise UserError(Fault.USAGE, f"the suite says nothing: {before.problem}", self.suite)
         self._log("evaluated", passed=len(before.passed), failed=len(before.failed))
-        clusters = [each for each in cluster_failures(before) if self.tries[each.key] < MOST_TRIES]
+        clusters = [
+            each for each in suite_cases.cluster_failures(before) if self.tries[each.key] < MOST_TRIES
+        ]
         if not clusters:
             return {}
         cluster = clusters[0]
@@ -137,13 +134,9 @@ class Improvement:
             enclose_in_tag("failing-cases", cluster.describe()),
             *([enclose_in_tag("tried-before", "\n".join(earlier))] if earlier else []),
         ]
+        prompt, instructions = "\n\n".join(parts), read_prompt("improve_step.md")
         result = await children.run(
-            ChildSpec(
-                prompt="\n\n".join(parts),
-                instructions=read_prompt("improve_step.md"),
-                place="worktree",
-                limits=LIMITS,
-            )
+            ChildSpec(prompt=prompt, instructions=instructions, place="worktree", limits=LIMITS)
         )
         if (fault := _FATAL.get(result.exit_code)) is not None:
             raise UserError(fault, result.report)
@@ -174,7 +167,7 @@ class Improvement:
         if loss := describe_loss(old.as_data(), new.as_data()):
             return {}, f"reverted: {loss}"
         runs = [await self._run_suite(trial) for _ in range(CONFIRMATIONS)]
-        self.gained, lost = describe_change(before, runs)
+        self.gained, lost = suite_cases.describe_change(before, runs)
         if lost or not self.gained:
             return {}, f"reverted: {len(self.gained)} cases gained, {len(lost)} lost"
         return (
@@ -184,9 +177,7 @@ class Improvement:
 
     def _is_protected(self, path: str) -> bool:
         words = [word.removeprefix("./") for word in shlex.split(self.suite)]
-        is_suite = any(
-            path == word or path.startswith(f"{word.rstrip('/')}/") for word in words if word != "."
-        )
+        is_suite = any(f"{path}/".startswith(f"{word.rstrip('/')}/") for word in words if word != ".")
         return is_suite or any(fnmatch(path, pattern) for pattern in (*PROTECTED, *self.protected))
 
     async def _run_suite(self, at: Workspace) -> SuiteCases:
@@ -203,7 +194,7 @@ class Improvement:
         )
         if completed.ended != "exited":
             return SuiteCases(failed={}, problem=completed.ended)
-        return read_cases(completed.stdout.text())
+        return suite_cases.read_cases(completed.stdout.text())
 
     async def _run_git(self, trial: Workspace, patch: bytes, *options: str) -> Completed:
         """Run `git apply` in the copy; with options it only looks."""
@@ -220,11 +211,8 @@ class Improvement:
         )
 
     async def _finish(self, contents: Mapping[str, bytes]) -> TurnEnd:
-        at, text, status = (
-            self.runtime.workspace,
-            self.result or "no case fails that was not given up",
-            "nothing to do",
-        )
+        at, status = self.runtime.workspace, "nothing to do"
+        text = self.result or "no case fails that was not given up"
         if contents:
             stored: dict[str, bytes] = {}
             self.runtime.toolbox.add(accepted=create_step_actions(stored.__getitem__))

@@ -24,11 +24,8 @@ async def rank_hot_files(at: Workspace, folder: str, metric: str) -> list[tuple[
 
     folder: relative, "." for the root. Raises UserError where nothing of it is run, or it has too many files
     """
-    texts = await asyncio.to_thread(
-        _read_sources,
-        at,
-        await list_matching_files(at, [f"{folder}/**/*.py" if folder != "." else "**/*.py"]),
-    )
+    paths = await list_matching_files(at, [f"{folder}/**/*.py" if folder != "." else "**/*.py"])
+    texts = await asyncio.to_thread(_read_sources, at, paths)
     if not texts or len(texts) > MOST_PROBED:
         raise UserError(
             Fault.USAGE, f"{len(texts)} Python files in {folder!r}", "Name a file, or a smaller folder."

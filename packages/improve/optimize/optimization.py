@@ -128,7 +128,8 @@ class Optimization:
                 if not await measurement.add_pair(runs):
                     return
 
-        lines = [line for line, _ in profile.list_hot_lines()]
+        hot = profile.list_hot_lines()
+        lines = [line for line, _ in hot]
         fill = at.facts[FILLER].fill if lines and await has_filler(at, self.runtime.model) else None
         children = Children(self.runtime) if self.runtime.model.name != "offline" else None
         author = (
@@ -137,9 +138,7 @@ class Optimization:
                 children=children,
                 measurement=measurement,
                 functions=functions,
-                hot="\n".join(
-                    f"{share:.0%} of the time in line {line}" for line, share in profile.list_hot_lines()
-                ),
+                hot="\n".join(f"{share:.0%} of the time in line {line}" for line, share in hot),
                 tell=self.tell,
             )
             if children is not None

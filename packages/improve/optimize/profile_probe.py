@@ -29,20 +29,16 @@ def start_probe(space: dict[str, Any], folder: str) -> None:
     samples: dict[str, int] = {}
     lines: dict[int, int] = {}
     calls: dict[str, dict[str, None]] = {}
-    earlier = signal.getsignal(
-        signal.SIGPROF
-    )  # of another file's probe: a sample counts for one of the files
+    # Of another file's probe: a sample counts for one of the files.
+    earlier = signal.getsignal(signal.SIGPROF)
     known = earlier.args[0] if isinstance(earlier, functools.partial) else {}
     known[space.get("__file__", "")] = (samples, lines)
 
     def save() -> None:
         if isinstance(signal.getsignal(signal.SIGPROF), functools.partial):
             signal.setitimer(signal.ITIMER_PROF, 0)
-        told = {
-            "functions": samples,
-            "lines": lines,
-            "calls": {name: list(each) for name, each in calls.items()},
-        }
+        kept = {name: list(each) for name, each in calls.items()}
+        told = {"functions": samples, "lines": lines, "calls": kept}
         with open(os.path.join(folder, f"{os.getpid()}.json"), "w") as file:
             json.dump(told, file)
 

@@ -28,10 +28,8 @@ def format_table(tried: Sequence[Candidate]) -> list[str]:
     lines += [f"{each.gain:6.2f}x  {', '.join(each.rewrites)}" for each in good[:MOST_ROWS]]
     if len(good) > MOST_ROWS:
         lines.append(f"         {len(good) - MOST_ROWS} more")
-    lines += [f"refused  {', '.join(each.rewrites)}: {each.refused}" for each in tried if each.refused][
-        :MOST_ROWS
-    ]
-    return lines
+    refused = [f"refused  {', '.join(each.rewrites)}: {each.refused}" for each in tried if each.refused]
+    return [*lines, *refused[:MOST_ROWS]]
 
 
 def plot_in_terminal(tried: Sequence[Candidate]) -> str:

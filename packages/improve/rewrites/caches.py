@@ -41,8 +41,7 @@ def remember_by_value(scope: RewriteScope) -> Iterator[Rewrite]:
         if not isinstance(function, ast.FunctionDef) or function.name in scope.bound_names | {scope.name}:
             continue
         calls = [n for n in _list_calls(scope, function) if n.args and any(True for _ in scope.iter_loops(n))]
-        loop = scope.find_outermost_loop(calls[0]) if calls and scope.can_import("functools") else None
-        statement = scope.find_statement(loop) if loop is not None else None
+        statement = scope.find_place(calls[0]) if calls and scope.can_import("functools") else None
         if statement is None or not _is_pure_helper(scope, function, is_nested=False):
             continue
         made = scope.create_name(f"{function.name}_of")

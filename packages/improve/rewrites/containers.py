@@ -22,13 +22,9 @@ def use_set_for_membership(scope: RewriteScope) -> Iterator[Rewrite]:
         if statement is None or len(set(loops)) != 1 or not scope.is_builtin("set"):
             continue
         made = scope.create_name(f"{name}_set")
-        edits = [scope.replace(each.comparators[0], made) for each in tests]
-        yield scope.build(
-            "set membership",
-            statement.lineno,
-            scope.insert_before(statement, f"{made} = set({name})"),
-            *edits,
-        )
+        edits = [scope.insert_before(statement, f"{made} = set({name})")]
+        edits += [scope.replace(each.comparators[0], made) for each in tests]
+        yield scope.build("set membership", statement.lineno, *edits)
 
 
 def keep_set_beside_list(scope: RewriteScope) -> Iterator[Rewrite]:
@@ -46,9 +42,8 @@ def keep_set_beside_list(scope: RewriteScope) -> Iterator[Rewrite]:
             edits = [scope.insert_after(start, f"{made} = set({first})")]
             edits += [scope.replace(each.comparators[0], made) for each in tests]
             for statement, item in items:
-                edits.append(
-                    scope.insert_after(statement, f"{made}.add({form.format(scope.get_text(item))})")
-                )
+                new = f"{made}.add({form.format(scope.get_text(item))})"
+                edits.append(scope.insert_after(statement, new))
             if form != "{}":
                 edits += [scope.replace(each.left, form.format(scope.get_text(each.left))) for each in tests]
             if form == "{}" or not first:
@@ -59,7 +54,7 @@ def keep_places_beside_list(scope: RewriteScope) -> Iterator[Rewrite]:
     """A new list that only grows and whose `index` is asked for in a loop: a dictionary of the places beside it."""
     if any(isinstance(n, ast.Try) for n in scope.nodes):
         return  # what is not there is another exception
-    for name in sorted({n.id for n in scope.nodes if isinstance(n, ast.Name)}):
+    for name in scope.used_names:
         calls = _find_places(scope, name)
         grown = _read_growing(scope, name) if calls else None
         if grown is None or not is_empty_list(grown[0].value):
@@ -113,29 +108,19 @@ def use_set_of_constants(scope: RewriteScope) -> Iterator[Rewrite]:
             ):
                 if len(e) >= LEAST_CONSTANTS and all(isinstance(each, ast.Constant) for each in e):
                     text = "{" + ", ".join(map(scope.get_text, e)) + "}"
-                    yield scope.build(
-                        "set of constants", node.lineno, scope.replace(node.comparators[0], text)
-                    )
+                    edit = scope.replace(node.comparators[0], text)
+                    yield scope.build("set of constants", node.lineno, edit)
 
 
 def search_keys_directly(scope: RewriteScope) -> Iterator[Rewrite]:
     """`x in d.keys()`, or in a list of it: `x in d`."""
-    for node in scope.nodes:
-        if not (
-            isinstance(node, ast.Compare)
-            and isinstance(node.ops[0], ast.In | ast.NotIn)
-            and len(node.ops) == 1
-        ):
-            continue
-        inside = node.comparators[0]
-        match inside:
-            case ast.Call(func=ast.Name(id="list" | "tuple" | "set"), args=[inner], keywords=[]):
-                inside = inner
-        match inside:
-            case ast.Call(func=ast.Attribute(value=owner, attr="keys"), args=[], keywords=[]):
-                yield scope.build(
-                    "search keys", node.lineno, scope.replace(node.comparators[0], scope.get_text(owner))
-                )
+    forms = ("{}", "list({})", "tuple({})", "set({})")
+    inside = [each.format("_TABLE.keys()") for each in forms]
+    for node, found in scope.iter_code(
+        *(f"_KEY {way} {each}" for way in ("in", "not in") for each in inside)
+    ):
+        edit = scope.replace(node.comparators[0], scope.get_text(found.table))
+        yield scope.build("search keys", node.lineno, edit)
 
 
 def count_once(scope: RewriteScope) -> Iterator[Rewrite]:
@@ -151,14 +136,9 @@ def index_once(scope: RewriteScope) -> Iterator[Rewrite]:
 
 def pop_from_deque(scope: RewriteScope) -> Iterator[Rewrite]:
     """A list that is used as a queue: a deque."""
-    names = {n.id for n in scope.nodes if isinstance(n, ast.Name)}
-    for name in sorted(names):
+    for name in scope.used_names:
         start = scope.find_list_start(name)
-        pops = [
-            each
-            for each in find_calls(scope, name, "pop")
-            if len(each.args) == 1 and isinstance(each.args[0], ast.Constant) and each.args[0].value == 0
-        ]
+        pops = [n for n in find_calls(scope, name, "pop") if [ast.unparse(a) for a in n.args] == ["0"]]
         if start is None or start.value is None or not pops or not scope.can_import("collections"):
             continue
         if not all(_is_queue_use(scope, each) for each in scope.list_uses(name)):
@@ -170,8 +150,7 @@ def pop_from_deque(scope: RewriteScope) -> Iterator[Rewrite]:
 
 def append_then_reverse(scope: RewriteScope) -> Iterator[Rewrite]:
     """`items.insert(0, x)` in a loop that reads nothing of it: append, and reverse after the loop."""
-    names = {n.id for n in scope.nodes if isinstance(n, ast.Name)}
-    for name in sorted(names):
+    for name in scope.used_names:
         start, inserts = scope.find_list_start(name), find_calls(scope, name, "insert")
         if start is None or not is_empty_list(start.value) or len(inserts) != 1 or len(inserts[0].args) != 2:
             continue
@@ -203,16 +182,8 @@ def _group_tests(scope: RewriteScope) -> dict[str, list[ast.Compare]]:
 
 def find_calls(scope: RewriteScope, name: str, method: str) -> list[ast.Call]:
     """Return the calls of a method of a named object, without keyword arguments."""
-    return [
-        node
-        for node in scope.nodes
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == method
-        and isinstance(node.func.value, ast.Name)
-        and node.func.value.id == name
-        and not node.keywords
-    ]
+    calls = [node for node in scope.nodes if isinstance(node, ast.Call) and not node.keywords]
+    return [node for node in calls if ast.unparse(node.func) == f"{name}.{method}"]
 
 
 def _is_quick(scope: RewriteScope, name: str) -> bool:
@@ -229,8 +200,7 @@ def _is_quick(scope: RewriteScope, name: str) -> bool:
 def _look_up(
     scope: RewriteScope, method: str, suffix: str, made: str, imports: tuple[str, ...]
 ) -> Iterator[Rewrite]:
-    names = {n.id for n in scope.nodes if isinstance(n, ast.Name)}
-    for name in sorted(names):
+    for name in scope.used_names:
         calls = [each for each in find_calls(scope, name, method) if len(each.args) == 1]
         loops = {scope.find_outermost_loop(each, name) for each in calls}
         loop = next(iter(loops), None)

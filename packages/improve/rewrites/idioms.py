@@ -7,10 +7,18 @@ import itertools
 import re
 from collections.abc import Iterator
 
+from packages.improve.rewrites.code_pattern import match_code
 from packages.improve.rewrites.containers import find_calls
 from packages.improve.rewrites.loops import iter_pairs
 from packages.improve.rewrites.rewrite import Rewrite, TextEdit
 from packages.improve.rewrites.rewrite_scope import RewriteScope, is_empty_list, is_repeatable, list_names
+
+_ARGUMENTS = {
+    **dict.fromkeys(("match", "search", "fullmatch", "findall", "finditer", "split"), 1),
+    "sub": 2,
+    "subn": 2,
+}
+"""Arguments of a function of `re` behind the pattern, without those that may be left out."""
 
 
 def take_least_directly(scope: RewriteScope) -> Iterator[Rewrite]:
@@ -91,27 +99,19 @@ def take_least_by_heap(scope: RewriteScope) -> Iterator[Rewrite]:
         if not (isinstance(loop, ast.While) and scope.begins_line(loop) and scope.can_import("heapq")):
             continue
         for first, second in itertools.pairwise(loop.body):
-            match first, second:
-                case ast.Assign(
-                    targets=[ast.Name(id=least)],
-                    value=ast.Call(func=ast.Name(id="min"), args=[ast.Name(id=name)], keywords=[]),
-                ), ast.Expr(
-                    value=ast.Call(
-                        func=ast.Attribute(value=ast.Name(id=owner), attr="remove"), args=[ast.Name(id=out)]
-                    )
-                ) if owner == name and out == least and scope.find_list_start(name):
-                    pass
-                case _:
-                    continue
+            found = match_code(first, "_least = min(_items)")
+            if found is None or found != match_code(second, "_items.remove(_least)"):
+                continue
+            name = found.items
             inside = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name]
             appends = [c for c in find_calls(scope, name, "append") if _is_in(c, loop)]
             known = 2 + len(appends) + sum(_is_size(scope, n) for n in inside)
-            if known != len(inside) or scope.is_read_behind(loop, {name}):
+            is_own = scope.find_list_start(name) and not scope.is_read_behind(loop, {name})
+            if known != len(inside) or not is_own:
                 continue
-            begin, end = scope.source.get_span(first)[0], scope.source.get_span(second)[1]
             edits = [
                 scope.insert_before(loop, f"heapq.heapify({name})"),
-                TextEdit(begin, end, f"{least} = heapq.heappop({name})"),
+                scope.replace_from(first, second, f"{found.least} = heapq.heappop({name})"),
             ]
             for each in appends:
                 new = f"heapq.heappush({name}, {scope.get_text(each.args[0])})"
@@ -131,56 +131,36 @@ def insert_sorted(scope: RewriteScope) -> Iterator[Rewrite]:
         appends = find_calls(scope, name, "append")
         start = scope.find_list_start(name)
         before = block[place - 1] if place else None
-        if (
-            start is None
-            or not is_empty_list(start.value)
-            or len(appends) != 1
-            or not isinstance(before, ast.Expr)
-        ):
+        is_new = start is not None and is_empty_list(start.value)
+        if not is_new or len(appends) != 1 or not isinstance(before, ast.Expr):
             continue
         changes = [n for n in scope.list_uses(name) if scope.is_changed(name, scope.source.parents[n])]
         if before.value is appends[0] and len(changes) == 3:
-            begin, end = scope.source.get_span(before)[0], scope.source.get_span(statement)[1]
             text = f"bisect.insort({name}, {scope.get_text(appends[0].args[0])})"
-            yield scope.build("insort", before.lineno, TextEdit(begin, end, text), imports=("bisect",))
+            edit = scope.replace_from(before, statement, text)
+            yield scope.build("insort", before.lineno, edit, imports=("bisect",))
 
 
 def find_place_by_bisection(scope: RewriteScope) -> Iterator[Rewrite]:
     """A scan for the place of insertion in a list that only so grows: bisection."""
-    for loop in scope.nodes:
-        match loop:
-            case ast.While(
-                test=ast.BoolOp(op=ast.And(), values=[size, ast.Compare(
-                    left=ast.Subscript(value=ast.Name(id=name), slice=ast.Name(id=index)),
-                    ops=[ast.Lt() | ast.LtE() as comparison], comparators=[wanted],
-                )]),
-                body=[ast.AugAssign(target=ast.Name(id=moved), op=ast.Add(), value=ast.Constant(value=1))],
-                orelse=[],
-            ) if moved == index and ast.unparse(size) == f"{index} < len({name})":  # fmt: skip
-                pass
-            case _:
-                continue
+    scan = "while _index < len(_items) and _items[_index] {} _WANTED:\n    _index += 1"
+    for loop, found in scope.iter_code(scan.format("<"), scan.format("<=")):
+        name, index, wanted = found.items, found.index, found.wanted
         block = scope.source.get_block(loop)
         place = block.index(loop)
         before = block[place - 1] if place else None
         start, inserts = scope.find_list_start(name), find_calls(scope, name, "insert")
-        if (
-            before is None
-            or ast.unparse(before) != f"{index} = 0"
-            or start is None
-            or not is_empty_list(start.value)
-        ):
+        is_begun = before is not None and ast.unparse(before) == f"{index} = 0"
+        if before is None or not is_begun or start is None or not is_empty_list(start.value):
             continue
         changes = [n for n in scope.list_uses(name) if scope.is_changed(name, scope.source.parents[n])]
-        is_ordered = len(inserts) == 1 and [ast.unparse(a) for a in inserts[0].args] == [
-            index,
-            ast.unparse(wanted),
-        ]
+        given = [[ast.unparse(a) for a in each.args] for each in inserts]
+        is_ordered = given == [[index, ast.unparse(wanted)]]
         if is_ordered and len(changes) == 2 and is_repeatable(wanted) and scope.can_import("bisect"):
-            way = "bisect_left" if isinstance(comparison, ast.Lt) else "bisect_right"
+            way = "bisect_right" if found.way else "bisect_left"
             text = f"{index} = bisect.{way}({name}, {scope.get_text(wanted)})"
-            begin, end = scope.source.get_span(before)[0], scope.source.get_span(loop)[1]
-            yield scope.build("bisect", loop.lineno, TextEdit(begin, end, text), imports=("bisect",))
+            edit = scope.replace_from(before, loop, text)
+            yield scope.build("bisect", loop.lineno, edit, imports=("bisect",))
 
 
 def compile_pattern(scope: RewriteScope) -> Iterator[Rewrite]:
@@ -188,91 +168,49 @@ def compile_pattern(scope: RewriteScope) -> Iterator[Rewrite]:
     for node in scope.nodes:
         match node:
             case ast.Call(
-                func=ast.Attribute(
-                    value=ast.Name(id="re"),
-                    attr="match"
-                    | "search"
-                    | "fullmatch"
-                    | "findall"
-                    | "finditer"
-                    | "sub"
-                    | "subn"
-                    | "split" as way,
-                ),
-                args=[ast.Constant(value=str() | bytes()) as pattern, *others],
+                func=ast.Attribute(value=ast.Name(id="re"), attr=way),
+                args=[ast.Constant(value=str() | bytes()) as pattern, *given],
                 keywords=[],
-            ) if scope.is_module("re") and others:
-                pass
-            case _:
-                continue
-        usual = {"sub": 2, "subn": 2}.get(way, 1)
-        flags, others = others[usual:], others[:usual]
-        if (
-            len(others) != usual
-            or not all(map(_is_flag, flags))
-            or (flags and usual + way.count("split") > 1)
-        ):
-            continue  # the fourth of `sub` and the third of `split` are counts
-        name = scope.create_name(f"_{scope.function.name.upper()}_{way.upper()}_PATTERN".replace("__", "_"))
-        text = f"{name}.{way}({', '.join(map(scope.get_text, others))})"
-        constant = f"{name} = re.compile({', '.join(map(scope.get_text, (pattern, *flags)))})"
-        yield scope.build("compiled pattern", node.lineno, scope.replace(node, text), constants=(constant,))
-
-
-def _is_flag(node: ast.expr) -> bool:
-    """Return whether the node is a flag of `re`."""
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "re"
+            ) if way in _ARGUMENTS and scope.is_module("re"):
+                others, flags = given[: _ARGUMENTS[way]], given[_ARGUMENTS[way] :]
+                is_count = flags and way in ("sub", "subn", "split")
+                is_flag = all(ast.unparse(each).startswith("re.") for each in flags)
+                if is_count or not is_flag or len(others) < _ARGUMENTS[way]:
+                    continue
+                made = f"_{scope.function.name.upper()}_{way.upper()}_PATTERN".replace("__", "_")
+                name = scope.create_name(made)
+                edit = scope.replace(node, f"{name}.{way}({', '.join(map(scope.get_text, others))})")
+                constant = f"{name} = re.compile({', '.join(map(scope.get_text, (pattern, *flags)))})"
+                yield scope.build("compiled pattern", node.lineno, edit, constants=(constant,))
 
 
 def flatten_in_one_pass(scope: RewriteScope) -> Iterator[Rewrite]:
     """`sum(lists, [])`, which copies what it has for each list: chain."""
-    for node in scope.nodes:
-        match node:
-            case ast.Call(func=ast.Name(id="sum"), args=[lists, ast.List(elts=[])], keywords=[]):
-                if scope.is_builtin("sum") and scope.can_import("itertools"):
-                    new = f"list(itertools.chain.from_iterable({scope.get_text(lists)}))"
-                    yield scope.build(
-                        "flatten", node.lineno, scope.replace(node, new), imports=("itertools",)
-                    )
+    for node, found in scope.iter_code("sum(_LISTS, [])"):
+        if scope.is_builtin("sum") and scope.can_import("itertools"):
+            new = f"list(itertools.chain.from_iterable({scope.get_text(found.lists)}))"
+            yield scope.build("flatten", node.lineno, scope.replace(node, new), imports=("itertools",))
 
 
 def combine_by_product(scope: RewriteScope) -> Iterator[Rewrite]:
     """A list of beginnings that is combined with one list after the other: the library's product."""
+    step = "_made = [_begun + [_item] for _begun in _made for _item in _choices]"
     for start, loop in iter_pairs(scope):
-        match start, loop:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.List(elts=[ast.List(elts=[])])), ast.For(
-                target=ast.Name(id=choices),
-                iter=lists,
-                body=[ast.Assign(targets=[ast.Name(id=grown)], value=ast.ListComp() as step)],
-                orelse=[],
-            ) if grown == name:
-                pass
-            case _:
-                continue
-        match step:
-            case ast.ListComp(
-                elt=ast.BinOp(
-                    left=ast.Name(id=begun), op=ast.Add(), right=ast.List(elts=[ast.Name(id=item)])
-                ),
-                generators=[
-                    ast.comprehension(target=ast.Name(id=one), iter=ast.Name(id=source), ifs=[]),
-                    ast.comprehension(target=ast.Name(id=other), iter=ast.Name(id=chosen), ifs=[]),
-                ],
-            ) if (begun, item, source, chosen) == (one, other, name, choices):
-                begin, end = scope.source.get_span(start)[0], scope.source.get_span(loop)[1]
-                new = f"{name} = list(map(list, itertools.product(*{scope.get_text(lists)})))"
-                is_free = not scope.is_read_behind(loop, {choices}) and scope.can_import("itertools")
-                if is_free and name not in list_names(lists):
-                    edit = TextEdit(begin, end, new)
-                    yield scope.build("product", start.lineno, edit, imports=("itertools",))
+        begun = match_code(start, "_made = [[]]")
+        found = match_code(loop, f"for _choices in _LISTS:\n    {step}")
+        if begun is None or found is None or begun.made != found.made:
+            continue
+        is_free = not scope.is_read_behind(loop, {found.choices}) and scope.can_import("itertools")
+        if is_free and found.made not in list_names(found.lists):
+            new = f"{found.made} = list(map(list, itertools.product(*{scope.get_text(found.lists)})))"
+            edit = scope.replace_from(start, loop, new)
+            yield scope.build("product", start.lineno, edit, imports=("itertools",))
 
 
 def _read_sort(statement: ast.Expr) -> str:
     """Return the name of the list that a statement sorts in place, without arguments."""
-    match statement.value:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="sort"), args=[], keywords=[]):
-            return name
-    return ""
+    found = match_code(statement, "_items.sort()")
+    return str(found.items) if found else ""
 
 
 def _is_in(node: ast.expr, around: ast.stmt) -> bool:
@@ -282,5 +220,5 @@ def _is_in(node: ast.expr, around: ast.stmt) -> bool:
 def _is_size(scope: RewriteScope, node: ast.Name) -> bool:
     """Return whether only the size of the list is asked for."""
     above = scope.source.parents.get(node)
-    is_length = isinstance(above, ast.Call) and isinstance(above.func, ast.Name) and above.func.id == "len"
-    return is_length or (isinstance(above, ast.While | ast.If) and above.test is node)
+    is_test = isinstance(above, ast.While | ast.If) and above.test is node
+    return is_test or (isinstance(above, ast.Call) and ast.unparse(above) == f"len({node.id})")

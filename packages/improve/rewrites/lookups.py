@@ -5,10 +5,24 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from packages.improve.rewrites.rewrite import Rewrite, TextEdit
+from packages.improve.rewrites.code_pattern import Found, match_code
+from packages.improve.rewrites.rewrite import Rewrite
 from packages.improve.rewrites.rewrite_scope import COMPREHENSIONS, RewriteScope, list_names
 
 Search = ast.For | ast.comprehension
+
+_RANGES = ("range(_BEGIN, _END)", "range(_BEGIN, _END, _STEP)")
+_DIVISOR_SEARCHES = [f"{way}(_TEST for _divisor in {each})" for way in ("any", "all") for each in _RANGES]
+_DIVISOR_LOOP = "while _divisor < _number:\n    if _TEST:\n        return _ANSWER\n    _divisor += _STEP"
+_NO_REST = ("_number % _divisor == 0", "not _number % _divisor")
+_REST = ("_number % _divisor != 0", "_number % _divisor > 0", "_number % _divisor")
+
+_REMOVAL = "    if _TEST:\n        _items.remove(_each)"
+_REMOVALS = (
+    "while _TEST in _items:\n    _items.remove(_TEST)",
+    "for _each in _removed:\n    if _each in _items:\n        _items.remove(_each)",
+    *(f"for _each in {copy}:\n{_REMOVAL}" for copy in ("list(_items)", "_items[:]", "_items.copy()")),
+)
 
 
 def index_by_key(scope: RewriteScope) -> Iterator[Rewrite]:
@@ -28,12 +42,8 @@ def index_by_key(scope: RewriteScope) -> Iterator[Rewrite]:
             continue
         (key, wanted), rows = sides, search.iter.id
         targets = list_names(search.target)
-        outside = list_names(key) - targets
-        if (
-            not _is_plain_target(search.target)
-            or not list_names(key) & targets
-            or outside & scope.bound_names
-        ):
+        is_own = list_names(key) & targets and not (list_names(key) - targets) & scope.bound_names
+        if not is_own or not _is_plain_target(search.target):
             continue
         loop = scope.find_outermost_loop(node, rows)
         statement = scope.find_statement(loop) if loop is not None else None
@@ -46,118 +56,68 @@ def index_by_key(scope: RewriteScope) -> Iterator[Rewrite]:
         renamed = {name: scope.create_name(f"{name}_row") for name in targets}
         made = scope.create_name(f"{rows}_by_{_name_key(key)}")
         place, asked = _rename(key, renamed), scope.get_text(wanted)
-        if _is_list(key):
+        if isinstance(key, ast.Call) and ast.unparse(key.func) in ("sorted", "list"):
             place, asked = f"tuple({place})", f"tuple({asked})"
         row = _rename(search.target, renamed)
         table = f"{made} = {{}}\nfor {row} in {rows}:\n    {made}.setdefault({place}, []).append({row})"
         if isinstance(search.target, ast.Tuple):
             table = table.replace(f".append({row})", f".append(({row.strip('()')}))")
-        yield scope.build(
-            "index by key",
-            statement.lineno,
-            scope.insert_before(statement, table),
-            scope.replace(search.iter, f"{made}.get({asked}, ())"),
-        )
+        edit = scope.replace(search.iter, f"{made}.get({asked}, ())")
+        yield scope.build("index by key", statement.lineno, scope.insert_before(statement, table), edit)
 
 
 def search_values_once(scope: RewriteScope) -> Iterator[Rewrite]:
     """`x in d.values()` in a loop that leaves the dictionary alone: a set of the values, made before it."""
-    for node in scope.nodes:
-        match node:
-            case ast.Compare(
-                ops=[ast.In() | ast.NotIn()],
-                comparators=[
-                    ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="values"), args=[], keywords=[])
-                ],
-            ):
-                pass
-            case _:
-                continue
-        loop = scope.find_outermost_loop(node, name)
-        statement = scope.find_statement(loop) if loop is not None else None
+    for node, found in scope.iter_code("_WANTED in _table.values()", "_WANTED not in _table.values()"):
+        statement = scope.find_place(node, found.table)
         if statement is not None and scope.is_builtin("set"):
-            made = scope.create_name(f"{name}_values")
-            yield scope.build(
-                "set of values",
-                node.lineno,
-                scope.insert_before(statement, f"{made} = set({name}.values())"),
-                scope.replace(node.comparators[0], made),
-            )
+            made = scope.create_name(f"{found.table}_values")
+            table = scope.insert_before(statement, f"{made} = set({found.table}.values())")
+            edit = scope.replace(node.comparators[0], made)
+            yield scope.build("set of values", node.lineno, table, edit)
 
 
 def divide_to_root(scope: RewriteScope) -> Iterator[Rewrite]:
     """A search for any divisor of a number: it ends at the root, behind which each has a smaller partner."""
+    for node, found in scope.iter_code(*_DIVISOR_SEARCHES, _DIVISOR_LOOP):
+        if found.way == len(_DIVISOR_SEARCHES):
+            is_plain = isinstance(found.answer, ast.Constant) and isinstance(found.step, ast.Constant)
+            is_divided = _read_divided(found.test, found.divisor, divides=True) == found.number
+            if is_plain and is_divided and not scope.is_read_behind(node, {found.divisor}):
+                new = f"{found.divisor} * {found.divisor} <= {found.number}"
+                yield scope.build("divide to root", node.lineno, scope.replace(node.test, new))
+            continue
+        number = _read_divided(found.test, found.divisor, divides=node.func.id == "any")
+        yield from _end_at_root(scope, node.lineno, number, found)
     for node in scope.nodes:
         match node:
             case ast.For(
-                target=ast.Name(id=divisor),
-                iter=ast.Call(func=ast.Name(id="range"), args=[begin, end, *_]),
-                body=[
-                    ast.If(
-                        test=test, body=[*found, ast.Return(value=ast.Constant()) | ast.Break()], orelse=[]
-                    )
-                ],
+                target=ast.Name(id=divisor), body=[ast.If(test=test, body=[*steps, last], orelse=[])]
             ):
-                is_flag = all(isinstance(n, ast.Assign) and isinstance(n.value, ast.Constant) for n in found)
-                number = _read_divided(test, divisor, divides=True)
-                if not is_flag or scope.is_read_behind(node, {divisor}):
-                    continue
-            case ast.Call(
-                func=ast.Name(id="any" | "all" as way),
-                args=[
-                    ast.GeneratorExp(
-                        elt=test,
-                        generators=[
-                            ast.comprehension(
-                                target=ast.Name(id=divisor),
-                                iter=ast.Call(func=ast.Name(id="range"), args=[begin, end, *_]),
-                                ifs=[],
-                            )
-                        ],
-                    )
-                ],
-            ):
-                number = _read_divided(test, divisor, divides=way == "any")
-            case ast.While(
-                test=ast.Compare(
-                    left=ast.Name(id=divisor), ops=[ast.Lt()], comparators=[ast.Name(id=number)]
-                ),
-                body=[
-                    ast.If(test=test, body=[ast.Return(value=ast.Constant())], orelse=[]),
-                    ast.AugAssign(target=ast.Name(id=moved), op=ast.Add(), value=ast.Constant()),
-                ],
-            ) if moved == divisor and _read_divided(test, divisor, divides=True) == number:
-                if not scope.is_read_behind(node, {divisor}):
-                    new = f"{divisor} * {divisor} <= {number}"
-                    yield scope.build("divide to root", node.lineno, scope.replace(node.test, new))
-                continue
-            case _:
-                continue
-        ends = {number, f"{number} // 2", f"{number} // 2 + 1", f"int({number} / 2) + 1"}
-        is_start = isinstance(begin, ast.Constant) and begin.value in (2, 3)
-        if number and is_start and ast.unparse(end) in ends and scope.can_import("math"):
-            new = f"math.isqrt(max({number}, 0)) + 1"
-            yield scope.build("divide to root", node.lineno, scope.replace(end, new), imports=("math",))
+                is_flag = all(isinstance(n, ast.Assign) and isinstance(n.value, ast.Constant) for n in steps)
+                is_answer = isinstance(last, ast.Return) and isinstance(last.value, ast.Constant)
+                is_end = is_answer or isinstance(last, ast.Break)
+                if is_flag and is_end and not scope.is_read_behind(node, {divisor}):
+                    number = _read_divided(test, divisor, divides=True)
+                    for found in filter(None, (match_code(node.iter, each) for each in _RANGES)):
+                        yield from _end_at_root(scope, node.lineno, number, found)
+
+
+def _end_at_root(scope: RewriteScope, line: int, number: str, found: Found) -> Iterator[Rewrite]:
+    """Yield the rewrite of a range through the divisors of a number. found: its begin and end"""
+    ends = {number, f"{number} // 2", f"{number} // 2 + 1", f"int({number} / 2) + 1"}
+    is_start = isinstance(found.begin, ast.Constant) and found.begin.value in (2, 3)
+    if number and is_start and ast.unparse(found.end) in ends and scope.can_import("math"):
+        new = f"math.isqrt(max({number}, 0)) + 1"
+        yield scope.build("divide to root", line, scope.replace(found.end, new), imports=("math",))
 
 
 def _read_divided(test: ast.expr, divisor: str, *, divides: bool) -> str:
     """Return the name of the number that is divided, "" for another test. divides: whether it is true without a rest"""
-    match test:
-        case ast.Compare(left=rest, ops=[ast.Eq()], comparators=[ast.Constant(value=0)]) if divides:
-            pass
-        case ast.UnaryOp(op=ast.Not(), operand=rest) if divides:
-            pass
-        case ast.Compare(left=rest, ops=[ast.NotEq() | ast.Gt()], comparators=[ast.Constant(value=0)]) if (
-            not divides
-        ):
-            pass
-        case ast.BinOp() as rest if not divides:
-            pass
-        case _:
-            return ""
-    match rest:
-        case ast.BinOp(left=ast.Name(id=number), op=ast.Mod(), right=ast.Name(id=name)) if name == divisor:
-            return number if number != divisor else ""
+    for pattern in _NO_REST if divides else _REST:
+        found = match_code(test, pattern)
+        if found and found.divisor == divisor != found.number:
+            return str(found.number)
     return ""
 
 
@@ -199,10 +159,6 @@ def _stores_key(loop: ast.AST | None, key: ast.expr) -> bool:
     )
 
 
-def _is_list(key: ast.expr) -> bool:
-    return isinstance(key, ast.Call) and isinstance(key.func, ast.Name) and key.func.id in ("sorted", "list")
-
-
 def _name_key(key: ast.expr) -> str:
     match key:
         case (
@@ -225,63 +181,29 @@ def _rename(node: ast.expr, names: dict[str, str]) -> str:
 
 def remove_in_one_pass(scope: RewriteScope) -> Iterator[Rewrite]:
     """`while x in items: items.remove(x)`, or the same for each that passes a test: one pass that keeps the rest."""
-    for node in scope.nodes:
-        match node:
-            case ast.While(
-                test=ast.Compare(left=wanted, ops=[ast.In()], comparators=[ast.Name(id=name)]),
-                body=[
-                    ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="remove"), args=[out])),
-                ],
-                orelse=[],
-            ) if owner == name and ast.unparse(out) == ast.unparse(wanted):  # fmt: skip
-                item = scope.create_name(f"{name}_item")
-                new = f"{name}[:] = [{item} for {item} in {name} if {item} != {scope.get_text(wanted)}]"
-                is_still = not any(
-                    isinstance(n, ast.Call | ast.Await | ast.NamedExpr) for n in ast.walk(wanted)
-                )
-                if is_still and not isinstance(wanted, ast.Compare | ast.BoolOp | ast.IfExp | ast.Lambda):
-                    yield _replace_loop(scope, node, new)
-            case ast.For(
-                target=ast.Name(id=each),
-                iter=(
-                    ast.Call(func=ast.Name(id="list"), args=[ast.Name(id=name)])
-                    | ast.Subscript(value=ast.Name(id=name), slice=ast.Slice(lower=None, upper=None, step=None))
-                    | ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="copy"), args=[])
-                ),
-                body=[ast.If(test=test, orelse=[], body=[
-                    ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="remove"),
-                                            args=[ast.Name(id=out)])),
-                ])],
-                orelse=[],
-            ) if owner == name and out == each and name not in list_names(test):  # fmt: skip
-                calls = [n for n in ast.walk(test) if isinstance(n, ast.Call)]
-                if all(scope.is_pure(n) for n in calls) and not scope.is_read_behind(node, {each}):
-                    new = f"{name}[:] = [{each} for {each} in {name} if not ({scope.get_text(test)})]"
-                    yield _replace_loop(scope, node, new)
-            case ast.For(
-                target=ast.Name(id=each),
-                iter=ast.Name(id=removed),
-                body=[ast.If(
-                    test=ast.Compare(left=ast.Name(id=asked), ops=[ast.In()], comparators=[ast.Name(id=name)]),
-                    body=[ast.Expr(value=ast.Call(
-                        func=ast.Attribute(value=ast.Name(id=owner), attr="remove"), args=[ast.Name(id=out)],
-                    ))],
-                    orelse=[],
-                )],
-                orelse=[],
-            ) if owner == name != removed and out == asked == each:  # fmt: skip
-                if scope.is_read_behind(node, {each}) or not scope.can_import("collections"):
-                    continue
-                made, rest = scope.create_name(f"{removed}_counts"), scope.create_name(f"{name}_rest")
-                new = (
-                    f"{made} = collections.Counter({removed})\n{rest} = []\nfor {each} in {name}:\n"
-                    f"    if {made}[{each}] > 0:\n        {made}[{each}] -= 1\n    else:\n"
-                    f"        {rest}.append({each})\n{name}[:] = {rest}"
-                )
-                kind, edit = "remove in one pass", scope.replace(node, new)
-                yield scope.build(kind, node.lineno, edit, imports=("collections",))
-
-
-def _replace_loop(scope: RewriteScope, loop: ast.stmt, text: str) -> Rewrite:
-    start, end = scope.source.get_span(loop)
-    return scope.build("remove in one pass", loop.lineno, TextEdit(start, end, text))
+    for node, found in scope.iter_code(*_REMOVALS):
+        name, new = found.items, ""
+        imports: tuple[str, ...] = ()
+        if found.way == 0:
+            item = scope.create_name(f"{name}_item")
+            moving = (ast.Call, ast.Await, ast.NamedExpr, ast.Compare, ast.BoolOp, ast.IfExp, ast.Lambda)
+            if not any(isinstance(n, moving) for n in ast.walk(found.test)):
+                new = f"{name}[:] = [{item} for {item} in {name} if {item} != {scope.get_text(found.test)}]"
+        elif scope.is_read_behind(node, {found.each}):
+            continue
+        elif found.way > 1:
+            calls = [n for n in ast.walk(found.test) if isinstance(n, ast.Call)]
+            if name not in list_names(found.test) and all(scope.is_pure(n) for n in calls):
+                test = scope.get_text(found.test)
+                new = f"{name}[:] = [{found.each} for {found.each} in {name} if not ({test})]"
+        elif found.removed != name and scope.can_import("collections"):
+            made, rest = scope.create_name(f"{found.removed}_counts"), scope.create_name(f"{name}_rest")
+            new = (
+                f"{made} = collections.Counter({found.removed})\n{rest} = []\nfor {found.each} in {name}:\n"
+                f"    if {made}[{found.each}] > 0:\n        {made}[{found.each}] -= 1\n    else:\n"
+                f"        {rest}.append({found.each})\n{name}[:] = {rest}"
+            )
+            imports = ("collections",)
+        if new:
+            edit = scope.replace(node, new)
+            yield scope.build("remove in one pass", node.lineno, edit, imports=imports)

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Any, TypeGuard
 
-from packages.improve.rewrites.rewrite import Rewrite, TextEdit
+from packages.improve.rewrites.code_pattern import match_code
+from packages.improve.rewrites.rewrite import Rewrite
 from packages.improve.rewrites.rewrite_scope import RewriteScope, is_empty_list, list_names
 
 
@@ -18,19 +19,15 @@ def hoist_invariant(scope: RewriteScope) -> Iterator[Rewrite]:
             continue
         own = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         names = list_names(node) - own
-        loop = scope.find_outermost_loop(node, *names)
-        statement = scope.find_statement(loop) if loop is not None else None
+        statement = scope.find_place(node, *names)
         above = scope.source.parents.get(node)
         is_part = isinstance(above, ast.Call) and scope.is_pure(above) and names >= list_names(above)
         if statement is not None and not is_part:
             found.setdefault((scope.get_text(node), statement), []).append(node)
     for (text, statement), nodes in found.items():
         made = scope.create_name(_choose_name(nodes[0]))
-        match nodes[0]:
-            case ast.Call(func=ast.Name(id="min" | "max" as least), args=[items], keywords=[]):
-                text = (
-                    f"{least}({scope.get_text(items)}, default=None)"  # a loop without rounds asks for none
-                )
+        if least := match_code(nodes[0], "min(_ITEMS)") or match_code(nodes[0], "max(_ITEMS)"):
+            text = f"{text[:3]}({scope.get_text(least.items)}, default=None)"  # a loop without rounds asks for none
         edits = [scope.insert_before(statement, f"{made} = {text}"), *(scope.replace(n, made) for n in nodes)]
         yield scope.build("hoist", statement.lineno, *edits)
 
@@ -52,32 +49,23 @@ def _can_hoist(node: ast.AST, scope: RewriteScope) -> TypeGuard[ast.expr]:
 def build_by_comprehension(scope: RewriteScope) -> Iterator[Rewrite]:
     """A loop that only fills a new list, set or dictionary: a comprehension."""
     for start, loop in iter_pairs(scope):
-        match start:
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=made)
-                | ast.AnnAssign(target=ast.Name(id=name), value=made)
-            ) if made is not None:
-                pass
-            case _:
-                continue
+        found = match_code(start, "_name = _MADE") or match_code(start, "_name: _KIND = _MADE")
+        if found is None:
+            continue
+        name, made = found.name, found.made
         tests, statement = _peel_tests(loop)
         body = _read_filling(scope, name, made, statement)
-        used = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name}
         reads = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(loop))
-        targets = list_names(loop.target)
-        is_read_later = scope.is_read_behind(loop, targets)
-        if body is None or not used or reads != 1 or is_read_later or loop.orelse:
+        is_read_later = scope.is_read_behind(loop, list_names(loop.target))
+        if body is None or reads != 1 or is_read_later or loop.orelse:
             continue
         head = scope.get_text(start)[: -len(scope.get_text(made))]
         conditions = "".join(f" if {_wrap_test(scope, each)}" for each in tests)
         target, iterated = scope.get_text(loop.target), scope.get_text(loop.iter)
         opening, closing = ("[", "]") if is_empty_list(made) else ("{", "}")
         new = f"{head}{opening}{body} for {target} in {iterated}{conditions}{closing}"
-        begin, _ = scope.source.get_span(start)
-        _, end = scope.source.get_span(loop)
-        between = scope.source.text[scope.source.get_span(start)[1] : scope.source.get_span(loop)[0]]
-        if not between.strip() and "\n" not in new and "await" not in new:
-            yield scope.build("comprehension", start.lineno, TextEdit(begin, end, new))
+        if "\n" not in new and "await" not in new:
+            yield scope.build("comprehension", start.lineno, scope.replace_from(start, loop, new))
 
 
 def leave_early(scope: RewriteScope) -> Iterator[Rewrite]:
@@ -89,8 +77,7 @@ def leave_early(scope: RewriteScope) -> Iterator[Rewrite]:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant()):
                 reads = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
-                later = list_names(node.target)
-                is_read = scope.is_read_behind(node, later)
+                is_read = scope.is_read_behind(node, list_names(node.target))
                 is_silent = all(_has_no_effect(scope, each) for each in tests)
                 if tests and is_silent and reads == 1 and not is_read and scope.begins_line(statement):
                     yield scope.build("early exit", statement.lineno, scope.insert_after(statement, "break"))
@@ -99,35 +86,20 @@ def leave_early(scope: RewriteScope) -> Iterator[Rewrite]:
 def iterate_directly(scope: RewriteScope) -> Iterator[Rewrite]:
     """`for i in range(len(items))` that reads `items[i]`: enumerate."""
     for node in scope.nodes:
-        match node:
-            case ast.For(
-                target=ast.Name(id=index),
-                iter=ast.Call(
-                    func=ast.Name(id="range"),
-                    args=[ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)])],
-                ),
-            ):
-                pass
-            case _:
-                continue
-        if any(scope.is_changed(name, each) or scope.is_changed(index, each) for each in node.body):
+        if not isinstance(node, ast.For) or not isinstance(node.target, ast.Name):
             continue
-        reads = [
-            each
-            for part in node.body
-            for each in ast.walk(part)
-            if isinstance(each, ast.Subscript)
-            and isinstance(each.ctx, ast.Load)
-            and isinstance(each.value, ast.Name)
-            and each.value.id == name
-            and isinstance(each.slice, ast.Name)
-            and each.slice.id == index
-        ]
+        index, found = node.target.id, match_code(node.iter, "range(len(_items))")
+        names = (found.items, index) if found else ()
+        if found is None or any(scope.is_changed(name, each) for each in node.body for name in names):
+            continue
+        inside = [n for part in node.body for n in ast.walk(part) if isinstance(n, ast.Subscript)]
+        loads = [n for n in inside if isinstance(n.ctx, ast.Load)]
+        reads = [n for n in loads if ast.unparse(n) == f"{found.items}[{index}]"]
         if reads and scope.is_builtin("enumerate"):
-            made = scope.create_name(f"{name}_item")
+            made = scope.create_name(f"{found.items}_item")
             edits = [
                 scope.replace(node.target, f"{index}, {made}"),
-                scope.replace(node.iter, f"enumerate({name})"),
+                scope.replace(node.iter, f"enumerate({found.items})"),
             ]
             edits += [scope.replace(each, made) for each in reads]
             yield scope.build("enumerate", node.lineno, *edits)
@@ -139,8 +111,7 @@ def bind_locally(scope: RewriteScope) -> Iterator[Rewrite]:
     for node in scope.nodes:
         match node:
             case ast.Attribute(value=ast.Name(id=module), ctx=ast.Load()) if scope.is_module(module):
-                loop = scope.find_outermost_loop(node)
-                statement = scope.find_statement(loop) if loop is not None else None
+                statement = scope.find_place(node)
                 if statement is not None:
                     found.setdefault((scope.get_text(node), statement), []).append(node)
     for (text, statement), nodes in found.items():
@@ -152,41 +123,20 @@ def bind_locally(scope: RewriteScope) -> Iterator[Rewrite]:
 def count_by_counter(scope: RewriteScope) -> Iterator[Rewrite]:
     """A loop that only counts into a new dictionary: Counter, which counts in C."""
     for start, loop in iter_pairs(scope):
-        match start:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict(keys=[])):
-                pass
-            case _:
-                continue
+        found = match_code(start, "_name = {}")
         if not isinstance(loop.target, ast.Name) or loop.orelse or not scope.can_import("collections"):
             continue
-        if _is_counting(loop, name, loop.target.id):
-            text = f"{name} = dict(collections.Counter({scope.get_text(loop.iter)}))"
-            begin, end = scope.source.get_span(start)[0], scope.source.get_span(loop)[1]
-            between = scope.source.text[scope.source.get_span(start)[1] : scope.source.get_span(loop)[0]]
-            if not between.strip():
-                yield scope.build(
-                    "counter", start.lineno, TextEdit(begin, end, text), imports=("collections",)
-                )
+        if found and _is_counting(loop, found.name, loop.target.id):
+            text = f"{found.name} = dict(collections.Counter({scope.get_text(loop.iter)}))"
+            edit = scope.replace_from(start, loop, text)
+            yield scope.build("counter", start.lineno, edit, imports=("collections",))
 
 
 def accumulate_prefixes(scope: RewriteScope) -> Iterator[Rewrite]:
     """`sum(items[:i])` in a loop over i, or the same of max or min: all of them at once by accumulate."""
-    for node in scope.nodes:
-        match node:
-            case ast.Call(
-                func=ast.Name(id="sum" | "max" | "min" as how),
-                args=[
-                    ast.Subscript(
-                        value=ast.Name(id=name), slice=ast.Slice(lower=None, upper=upper, step=None)
-                    )
-                ],
-                keywords=[],
-            ) if upper is not None:
-                pass
-            case _:
-                continue
-        loop = scope.find_outermost_loop(node, name)
-        statement = scope.find_statement(loop) if loop is not None else None
+    for node, found in scope.iter_code(*(f"{way}(_items[:_UPPER])" for way in ("sum", "max", "min"))):
+        how, name, upper = node.func.id, found.items, found.upper
+        statement = scope.find_place(node, name)
         index = upper.left if isinstance(upper, ast.BinOp) else upper
         ranges = any(_is_index_of(each, index, name) for each in scope.iter_loops(node))
         if statement is None or not ranges or not scope.can_import("itertools"):
@@ -203,31 +153,17 @@ def accumulate_prefixes(scope: RewriteScope) -> Iterator[Rewrite]:
 
 def sum_by_prefixes(scope: RewriteScope) -> Iterator[Rewrite]:
     """`sum(items[i:j])` in a loop that leaves the items alone: the difference of two sums from the beginning."""
-    for node in scope.nodes:
-        match node:
-            case ast.Call(
-                func=ast.Name(id="sum"),
-                args=[
-                    ast.Subscript(
-                        value=ast.Name(id=name),
-                        slice=ast.Slice(lower=ast.expr() as lower, upper=upper, step=None),
-                    )
-                ],
-                keywords=[],
-            ):
-                pass
-            case _:
-                continue
-        loop = scope.find_outermost_loop(node, name)
-        statement = scope.find_statement(loop) if loop is not None else None
+    for node, found in scope.iter_code("sum(_items[_LOWER:_UPPER])", "sum(_items[_LOWER:])"):
+        name = found.items
+        statement = scope.find_place(node, name)
         if statement is None or not scope.can_import("itertools") or scope.is_fallback(node):
             continue
         made = scope.create_name(f"{name}_sums")
-        begin = scope.get_text(lower)
-        if upper is None:
+        begin = scope.get_text(found.lower)
+        if found.way:
             total, usual = f"{made}[-1] - {made}[min({begin}, len({name}))]", f"0 <= {begin}"
         else:
-            end = scope.get_text(upper)
+            end = scope.get_text(found.upper)
             total = f"{made}[min({end}, len({name}))] - {made}[min({begin}, len({name}))]"
             usual = f"0 <= {begin} <= {end}"
         edits = (
@@ -264,15 +200,10 @@ def is_only_read(scope: RewriteScope, value: ast.expr) -> bool:
     match above:
         case ast.For(iter=iterated) | ast.comprehension(iter=iterated):
             return iterated is value
-        case (
-            ast.Subscript(ctx=ast.Load())
-            | ast.Compare()
-            | ast.BinOp()
-            | ast.UnaryOp()
-            | ast.If()
-            | ast.BoolOp()
-        ):
+        case ast.Compare() | ast.BinOp() | ast.UnaryOp() | ast.If() | ast.BoolOp():
             return True
+        case ast.Subscript(ctx=context):
+            return isinstance(context, ast.Load)
         case ast.Call(func=ast.Name()):
             return scope.is_pure(above)
         case ast.Attribute():
@@ -313,13 +244,15 @@ def _choose_name(value: ast.expr) -> str:
 
 
 def iter_pairs(scope: RewriteScope) -> Iterator[tuple[ast.stmt, ast.For]]:
-    """Yield an assignment with the loop that follows it at once."""
+    """Yield an assignment with the loop that follows it at once, without a comment between them."""
     for node in scope.nodes:
         if isinstance(node, ast.For) and scope.begins_line(node):
             block = scope.source.get_block(node)
-            place = block.index(node)
-            if place and isinstance(block[place - 1], ast.Assign | ast.AnnAssign):
-                yield block[place - 1], node
+            before = block[block.index(node) - 1] if block.index(node) else None
+            if isinstance(before, ast.Assign | ast.AnnAssign):
+                end = scope.source.get_span(before)[1]
+                if not scope.source.text[end : scope.source.get_span(node)[0]].strip():
+                    yield before, node
 
 
 def _peel_tests(loop: ast.For) -> tuple[list[ast.expr], ast.stmt | None]:
@@ -334,21 +267,15 @@ def _peel_tests(loop: ast.For) -> tuple[list[ast.expr], ast.stmt | None]:
 
 def _read_filling(scope: RewriteScope, name: str, made: ast.expr, statement: ast.stmt | None) -> str | None:
     """Return the element of a comprehension that does what the statement does; None for other statements."""
-    match made, statement:
-        case ast.List(elts=[]), ast.Expr(
-            value=ast.Call(
-                func=ast.Attribute(value=ast.Name(id=owner), attr="append"), args=[item], keywords=[]
-            )
-        ) if owner == name:
-            return scope.get_text(item)
-        case ast.Call(func=ast.Name(id="set"), args=[]), ast.Expr(
-            value=ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="add"), args=[item], keywords=[])
-        ) if owner == name:
-            return scope.get_text(item)
-        case ast.Dict(keys=[]), ast.Assign(
-            targets=[ast.Subscript(value=ast.Name(id=owner), slice=key)], value=value
-        ) if owner == name:
-            return f"{scope.get_text(key)}: {scope.get_text(value)}"
+    for empty, step in (
+        ("[]", "_name.append(_ITEM)"),
+        ("set()", "_name.add(_ITEM)"),
+        ("{}", "_name[_KEY] = _ITEM"),
+    ):
+        found = match_code(statement, step)
+        if found and found.name == name and match_code(made, empty):
+            key = f"{scope.get_text(found.key)}: " if empty == "{}" else ""
+            return key + scope.get_text(found.item)
     return None
 
 
@@ -378,12 +305,7 @@ def _is_counting(loop: ast.For, name: str, target: str) -> bool:
 def _is_index_of(loop: Any, index: ast.expr, name: str) -> bool:
     """Return whether the loop takes the index through the positions of the items."""
     holders = [loop] if isinstance(loop, ast.For) else getattr(loop, "generators", [])
-    wanted = {
-        f"range(len({name}))",
-        f"range(1, len({name}))",
-        f"range(len({name}) + 1)",
-        f"range(1, len({name}) + 1)",
-    }
+    wanted = {f"range({begin}len({name}){end})" for begin in ("", "1, ") for end in ("", " + 1")}
     return isinstance(index, ast.Name) and any(
         isinstance(each.target, ast.Name) and each.target.id == index.id and ast.unparse(each.iter) in wanted
         for each in holders

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from packages.improve.rewrites.code_pattern import match_code
 from packages.improve.rewrites.loops import is_only_read
 from packages.improve.rewrites.rewrite import Rewrite, TextEdit
 from packages.improve.rewrites.rewrite_scope import RewriteScope
@@ -12,17 +13,13 @@ from packages.improve.rewrites.rewrite_scope import RewriteScope
 
 def split_once(scope: RewriteScope) -> Iterator[Rewrite]:
     """`text.split(x)[0]` or `[-1]`: one split, from the side of the part that is wanted."""
-    for node in scope.nodes:
-        match node:
-            case ast.Subscript(
-                value=ast.Call(
-                    func=ast.Attribute(value=owner, attr="split" | "rsplit"), args=[separator], keywords=[]
-                ),
-                ctx=ast.Load(),
-            ) if (place := ast.unparse(node.slice)) in ("0", "-1"):
-                way = "split" if place == "0" else "rsplit"
-                new = f"{scope.get_text(owner)}.{way}({scope.get_text(separator)}, 1)[{place}]"
-                yield scope.build("split once", node.lineno, scope.replace(node, new))
+    ends = {"0": "split", "-1": "rsplit"}
+    for node, found in scope.iter_code(
+        *(f"_OWNER.{way}(_SEPARATOR)[{place}]" for way in ends.values() for place in ends)
+    ):
+        place = ast.unparse(node.slice)
+        new = f"{scope.get_text(found.owner)}.{ends[place]}({scope.get_text(found.separator)}, 1)[{place}]"
+        yield scope.build("split once", node.lineno, scope.replace(node, new))
 
 
 def take_first(scope: RewriteScope) -> Iterator[Rewrite]:
@@ -39,20 +36,10 @@ def take_first(scope: RewriteScope) -> Iterator[Rewrite]:
 
 def compare_in_place(scope: RewriteScope) -> Iterator[Rewrite]:
     """`text[i:].startswith(x)`: `text.startswith(x, i)`, which copies nothing."""
-    for node in scope.nodes:
-        match node:
-            case ast.Call(
-                func=ast.Attribute(
-                    value=ast.Subscript(
-                        value=owner, slice=ast.Slice(lower=ast.expr() as lower, upper=None, step=None)
-                    ),
-                    attr="startswith",
-                ),
-                args=[wanted],
-                keywords=[],
-            ):
-                new = f"{scope.get_text(owner)}.startswith({scope.get_text(wanted)}, {scope.get_text(lower)})"
-                yield scope.build("compare in place", node.lineno, scope.replace(node, new))
+    for node, found in scope.iter_code("_OWNER[_LOWER:].startswith(_WANTED)"):
+        owner, wanted, lower = map(scope.get_text, (found.owner, found.wanted, found.lower))
+        new = f"{owner}.startswith({wanted}, {lower})"
+        yield scope.build("compare in place", node.lineno, scope.replace(node, new))
 
 
 def scan_without_copy(scope: RewriteScope) -> Iterator[Rewrite]:
@@ -79,42 +66,20 @@ def scan_without_copy(scope: RewriteScope) -> Iterator[Rewrite]:
 
 def _read_rest(loop: ast.For) -> tuple[str, ast.expr, str, ast.expr] | None:
     """Return the items' name, where the rest begins, the name of the position ("" without), and the target."""
-    match loop.iter:
-        case ast.Subscript(
-            value=ast.Name(id=name), slice=ast.Slice(lower=ast.expr() as lower, upper=None, step=None)
-        ):
-            return name, lower, "", loop.target
-        case ast.Call(
-            func=ast.Name(id="enumerate"),
-            args=[
-                ast.Subscript(
-                    value=ast.Name(id=name), slice=ast.Slice(lower=ast.expr() as lower, upper=None, step=None)
-                ),
-                *others,
-            ],
-            keywords=named,
-        ):
-            starts = [*others, *(each.value for each in named)]
-            match loop.target:
-                case ast.Tuple(elts=[ast.Name(id=index), target]) if len(starts) == 1 and ast.unparse(
-                    starts[0]
-                ) == ast.unparse(lower):
-                    return name, lower, index, target
-    return None  # fmt: skip
+    if found := match_code(loop.iter, "_items[_LOWER:]"):
+        return found.items, found.lower, "", loop.target
+    for start in ("_LOWER", "start=_LOWER"):
+        found = match_code(loop.iter, f"enumerate(_items[_LOWER:], {start})")
+        match loop.target:
+            case ast.Tuple(elts=[ast.Name(id=index), target]) if found:
+                return found.items, found.lower, index, target
+    return None
 
 
 def keep_running_prefix(scope: RewriteScope) -> Iterator[Rewrite]:
     """`set(items[:i])`, `x in items[:i]` or `"".join(items[:i])` in a loop over i: a prefix that grows in the loop."""
-    for node in scope.nodes:
-        match node:
-            case ast.Subscript(
-                value=ast.Name(id=name),
-                slice=ast.Slice(lower=None, upper=ast.Name(id=index), step=None),
-                ctx=ast.Load(),
-            ):
-                pass
-            case _:
-                continue
+    for node, prefix in scope.iter_code("_items[:_index]"):
+        name, index = prefix.items, prefix.index
         loop = next((each for each in scope.iter_loops(node) if _counts(each, index, name)), None)
         if not isinstance(loop, ast.For) or (found := _read_prefix_use(scope, node)) is None:
             continue

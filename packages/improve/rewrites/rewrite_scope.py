@@ -6,7 +6,9 @@ import ast
 import builtins
 from collections.abc import Collection, Iterator
 from functools import cached_property
+from typing import Any
 
+from packages.improve.rewrites.code_pattern import match_code
 from packages.improve.rewrites.rewrite import Rewrite, TextEdit
 from packages.offline.repair.templates.support.source_tree import Function, Source
 
@@ -60,6 +62,11 @@ class RewriteScope:
         stored = {n.id for n in self.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
         arguments = {n.arg for n in ast.walk(self.function.args) if isinstance(n, ast.arg)}
         return frozenset(stored | arguments)
+
+    @cached_property
+    def used_names(self) -> list[str]:
+        """All names in the body, in order."""
+        return sorted({n.id for n in self.nodes if isinstance(n, ast.Name)})
 
     @cached_property
     def declared_names(self) -> frozenset[str]:
@@ -199,6 +206,20 @@ class RewriteScope:
         """Return all places that name it."""
         return [n for n in self.nodes if isinstance(n, ast.Name) and n.id == name]
 
+    def iter_code(self, *patterns: str) -> Iterator[tuple[Any, Any]]:
+        """Yield each part that one of the patterns matches, with what its names stand for. way: the pattern's number"""
+        for node in self.nodes:
+            for way, pattern in enumerate(patterns if not isinstance(node, ast.Expr) else ()):
+                if (found := match_code(node, pattern)) is not None:
+                    found.way = way
+                    yield node, found
+                    break
+
+    def find_place(self, node: ast.AST, *names: str) -> ast.stmt | None:
+        """Return the statement before which a node of a loop can be evaluated once; None if the names change there."""
+        loop = self.find_outermost_loop(node, *names)
+        return self.find_statement(loop) if loop is not None else None
+
     def find_statement(self, node: ast.AST) -> ast.stmt | None:
         """Return the statement around a node before which another one can stand."""
         above: ast.AST | None = node
@@ -237,17 +258,13 @@ class RewriteScope:
         indentation = self.source.get_indentation(statement.lineno)
         return TextEdit(end, end, f"\n{indentation}" + text.replace("\n", f"\n{indentation}"))
 
-    def build(
-        self,
-        kind: str,
-        line: int,
-        *edits: TextEdit,
-        imports: tuple[str, ...] = (),
-        constants: tuple[str, ...] = (),
-    ) -> Rewrite:
-        return Rewrite(
-            kind=kind, function=self.name, line=line, edits=edits, imports=imports, constants=constants
-        )
+    def build(self, kind: str, line: int, *edits: TextEdit, **header: tuple[str, ...]) -> Rewrite:
+        """Return a rewrite of this function. header: its imports and constants"""
+        return Rewrite(kind=kind, function=self.name, line=line, edits=edits, **header)
+
+    def replace_from(self, first: ast.stmt, last: ast.stmt, text: str) -> TextEdit:
+        """Return the edit that gives the statements from the first to the last another text."""
+        return TextEdit(self.source.get_span(first)[0], self.source.get_span(last)[1], text)
 
     def find_list_start(self, name: str) -> ast.Assign | ast.AnnAssign | None:
         """Return the only statement that binds the name, if that is to a new list, in a line of its own."""

@@ -23,16 +23,7 @@ async def list_ruff_rewrites(
     sandbox: Sandbox, root: Path, python: str, text: str, functions: Collection[str]
 ) -> list[Rewrite]:
     """Return ruff's fixes inside the named functions; none without ruff. python: the project's interpreter"""
-    options = (
-        "check",
-        "--isolated",
-        "--preview",
-        "--select",
-        RULES,
-        "--unsafe-fixes",
-        "--output-format",
-        "json",
-    )
+    options = f"check --isolated --preview --select {RULES} --unsafe-fixes --output-format json".split()
     for program in (str(Path(python).with_name("ruff")), "ruff"):
         try:
             completed = await sandbox.run(
