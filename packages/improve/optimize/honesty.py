@@ -25,10 +25,10 @@ REACHING = {
     **dict.fromkeys(("exit", "_exit", "quit", "SystemExit", "KeyboardInterrupt", "abort"), "the end of the process"),
     **dict.fromkeys(("print", "input", "stdout", "stderr", "displayhook"), "the output that is measured"),
     **dict.fromkeys(
-        ("exec", "eval", "compile", "__import__", "importlib", "globals", "locals", "vars", "setattr", "delattr",
-         "builtins", "__builtins__", "__globals__", "__dict__", "__code__", "__closure__", "modules", "sys", "gc",
-         "inspect", "_getframe", "f_back", "f_locals", "currentframe", "ctypes", "f_globals", "f_builtins", "tb_frame",
-         "gi_frame", "__traceback__", "__class__", "__base__", "__bases__", "__mro__", "__subclasses__",
+        ("exec", "eval", "compile", "re.compile", "__import__", "importlib", "globals", "locals", "vars", "setattr",
+         "delattr", "builtins", "__builtins__", "__globals__", "__dict__", "__code__", "__closure__", "modules", "sys",
+         "gc", "inspect", "_getframe", "f_back", "f_locals", "currentframe", "ctypes", "f_globals", "f_builtins",
+         "tb_frame", "gi_frame", "__traceback__", "__class__", "__base__", "__bases__", "__mro__", "__subclasses__",
          "__getattribute__", "getattr", "attrgetter", "methodcaller", "Formatter", "get_field"),
         "other code of the process",
     ),
@@ -129,7 +129,8 @@ def _dump_shell(node: ast.stmt) -> str:
 def _check_function(was: RewriteScope, now: RewriteScope) -> Iterator[str]:
     if ast.dump(was.function.args) != ast.dump(now.function.args):
         yield "it changes the parameters: a default could keep answers from one call to the next"
-    for word in sorted(_list_words(now.function) - _list_words(was.function)):
+    known = _list_words(was.function) | ({"re.compile"} if now.is_module("re") else set())
+    for word in sorted(_list_words(now.function) - known):
         if word in REACHING:
             yield f"it reaches {REACHING[word]}: {word}"
     old_marks = {ast.dump(each) for each in was.function.decorator_list}
@@ -206,6 +207,8 @@ def _list_words(node: ast.AST) -> set[str]:
     found: set[str] = set()
     for each in ast.walk(node):
         match each:
+            case ast.Attribute(value=ast.Name(id="re"), attr="compile"):
+                found.add("re.compile")
             case ast.Name(id=word) | ast.Attribute(attr=word):
                 found.add(word)
             case ast.MatchClass(kwd_attrs=words):

@@ -24,6 +24,9 @@ SCREEN_PAIRS = 3
 CONFIRM_PAIRS = 40
 """Pairs of a first look at a candidate, and at most of a confirmation: a gain in 3 of 4 pairs is then found."""
 
+CLEAR = 1.5
+"""Gain, or loss, of a first pair that needs no second look: what is claimed is confirmed by fresh pairs anyway."""
+
 LEAST_GAIN = 1.02
 """A smaller gain is not worth a change of the code."""
 
@@ -105,7 +108,7 @@ class Search:
         self._share = 1.0
         if self.fill is not None:
             async for version in self.fill(text):
-                await self._try_version(original, original, version, "filled")
+                await self._try_version(original, version, "filled")
         if self.author is not None:
             await self._breed_versions(self.author, original)
         return await self._confirm()
@@ -160,11 +163,7 @@ class Search:
                 if parent is original and island < len(elites):
                     parent = elites[island]
                 version = await author(island, parent.text, told[island])
-                child = (
-                    await self._try_version(original, parent, version, "model")
-                    if version is not None
-                    else None
-                )
+                child = await self._try_version(parent, version, "model") if version is not None else None
                 if child is None:
                     continue
                 told[island] = child.refused or f"{child.gain:.2f} times as fast as the original"
@@ -181,9 +180,7 @@ class Search:
             if text is not None and not self._is_late:
                 await self._measure_text(text, tuple(dict.fromkeys((*one.rewrites, *other.rewrites))))
 
-    async def _try_version(
-        self, original: Candidate, parent: Candidate, version: str, by: str
-    ) -> Candidate | None:
+    async def _try_version(self, parent: Candidate, version: str, by: str) -> Candidate | None:
         """Judge and measure a version; None where it does not parse, or the time is over."""
         if self._is_late:
             return None
@@ -202,7 +199,9 @@ class Search:
             return self._known[text]
         refused, runs = await self.judge(text), self.create_runs()
         if not refused:
-            await self.measure(text, runs, SCREEN_PAIRS)
+            await self.measure(text, runs, 1)
+            if 1 / CLEAR < runs.gain < CLEAR and not runs.reason:
+                await self.measure(text, runs, SCREEN_PAIRS - 1)
             refused = runs.reason
         made = Candidate(
             text=text,

@@ -83,6 +83,18 @@ def test_a_pattern_of_the_module_is_no_container_of_answers() -> None:
     assert not find_deceit(before, after, ["f"])
 
 
+def test_a_pattern_compiled_in_the_function_is_honest_and_other_code_under_that_name_is_not() -> None:
+    before = "import re\n\n\ndef f(x):\n    return [re.match('a', y) for y in x]\n"
+    after = before.replace(
+        "    return [re.match('a', y)", "    match = re.compile('a').match\n    return [match(y)"
+    )
+    assert not find_deceit(before, after, ["f"])
+    other = before.replace("import re\n", "from builtins import print as re\n")
+    for text in (other, before.replace("f(x)", "f(x, re)")):
+        changed = text.replace("    return [re.match('a', y)", "    return [re.compile(y)")
+        assert "other code" in find_deceit(text, changed, ["f"])
+
+
 def test_what_the_original_changes_a_candidate_may_change() -> None:
     before = "SEEN = []\n\n\ndef f(x):\n    y = x + 1\n    SEEN.append(y)\n"
     assert not find_deceit(
