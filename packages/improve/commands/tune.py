@@ -1,9 +1,10 @@
-"""`patchwright tune`: rules of a guideline that a suite has shown to help, as versions of the repository."""
+"""`patchwright tune`: guidelines and strategies that a suite has shown to help, as versions of the repository."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from enum import StrEnum
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,15 +19,21 @@ from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
+    from agent.session_settings import SessionSettings
     from packages.evaluation.commands.evaluation_setup import EvaluationSetup
     from packages.evaluation.runs.trial_result import TrialResult
-    from packages.improve.tune.tuning import Tuning
+    from packages.improve.commands.confined_session import Tell
+    from packages.improve.tune.overlays import Overlay, OverlayKind
+    from packages.improve.tune.strategy_search import EvaluateTasks
+    from packages.improve.tune.tuning import MakeSearch, Tuning
 
 
 def add(app: typer.Typer) -> None:
     """Add the group of commands to the program's."""
     group = typer.Typer(
-        rich_markup_mode=None, help="Tune this repository's guideline by a suite.", cls=ListingGroup
+        rich_markup_mode=None,
+        help="Tune this repository's guideline or strategy by a suite.",
+        cls=ListingGroup,
     )
     group.command()(run)
     group.command()(show)
@@ -35,19 +42,34 @@ def add(app: typer.Typer) -> None:
     app.add_typer(group, name="tune")
 
 
+class KindOption(StrEnum):
+    """What is tuned."""
+
+    guideline = "guideline"
+    strategy = "strategy"
+
+
+Kind = Annotated[KindOption, typer.Option("--kind", help="What is tuned.")]
+
+
 @takes_flags
 def run(
     *,
     suite: SuiteFolder,
     rules: Annotated[
-        Path, typer.Option("--rules", metavar="FILE", help="Rules to choose from, one for each line or item.")
-    ],
+        Path | None,
+        typer.Option(
+            "--rules", metavar="FILE", help="Rules to choose from; of a strategy, values by setting."
+        ),
+    ] = None,
+    kind: Kind = KindOption.guideline,
     folder: Folder = Path("."),
     model: Annotated[Flags, "model api_base"],
     trials: Annotated[int, typer.Option("--trials", "-k", min=1, help="Trials of each task.")] = 1,
     evaluations: Annotated[
-        int, typer.Option("--evaluations", min=2, help="Most guidelines that are evaluated.")
+        int, typer.Option("--evaluations", min=2, help="Most guidelines or strategies that are evaluated.")
     ] = 200,
+    seed: Annotated[int, typer.Option("--seed", help="Of the strategies that are drawn.")] = 0,
     jobs: Jobs = None,
     filters: Filters = None,
     limit: Limit = None,
@@ -55,49 +77,79 @@ def run(
     store: Store = None,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
-    """Choose the rules by one half of a suite, and keep them if the other half is solved better.
+    """Choose rules, or a strategy, by one half of a suite, and keep them if the other half is solved better.
 
-    Rules are added or left out one at a time. A paired test on tasks that had no part in the choice decides. What is
-    accepted becomes a version; `tune apply` puts it into AGENTS.md.
+    Rules are added or left out one at a time; strategies are bred from settings, and tried on few tasks first. A paired
+    test on tasks that had no part in the choice decides. What is accepted becomes a version, for `tune apply`.
     """
     from agent.exit_codes import Exit
     from packages.evaluation.commands.evaluation_setup import load_setup
-    from packages.improve.tune.overlays import find_applied, list_overlays, parse_rules, save_overlay
+    from packages.improve.tune.overlays import KINDS, Overlays
     from packages.improve.tune.tuning import Tuning
-    from sandbox.fs.regular_file import SETTINGS, read_regular_file
     from sandbox.process.bounded_end import run_loop
 
-    root, content = _find_root(folder), read_regular_file(rules, SETTINGS)
-    if content is None or not (pool := parse_rules(content.decode("utf-8", "replace"))):
-        raise UserError(
-            Fault.USAGE, f"no rules in {str(rules)!r}", "One rule for each line, or for each item."
-        )
+    def tell(line: str) -> None:
+        if not as_json:
+            write_error(f"patchwright: {line}\n")
+
+    overlays = Overlays(_find_root(folder), KINDS[kind])
     setup = load_setup(suite, folder, filters or (), limit, store, {**model, **limits})
-    applied = find_applied(root)
-    start = next((each.rules for each in list_overlays(root) if each.version == applied), ())
-    runner = _SuiteRunner(setup=setup, trials=trials, jobs=jobs)
+    applied = overlays.find_applied()
     tuning = Tuning(
         tasks=[each.name for each in setup.tasks],
-        rules=pool,
-        start=start,
-        run_tasks=runner.run_tasks,
-        most=evaluations,
-        tell=(lambda line: None) if as_json else lambda line: write_error(f"patchwright: {line}\n"),
+        start=next((each.rules for each in overlays.list_versions() if each.version == applied), ()),
+        run_tasks=_SuiteRunner(setup=setup, kind=overlays.kind, trials=trials, jobs=jobs).run_tasks,
+        make_search=_prepare_search(rules, kind, setup.settings, evaluations, seed, tell),
     )
     best = run_loop(tuning.run())
-    version = 0
-    if best is not None:
-        version = save_overlay(root, best.rules, _describe_evidence(tuning)).version
-    code = Exit.DONE if version else Exit.NOTHING_TO_DO
-    _report(tuning, best.rules if best else (), version, code.label, int(code), as_json=as_json)
+    saved = overlays.save_version(best.rules, _describe_evidence(tuning)) if best is not None else None
+    code = Exit.NOTHING_TO_DO if saved is None else Exit.DONE
+    if as_json:
+        outcome = {"outcome": code.label, "exit_code": int(code), "kind": kind.value}
+        print_json(outcome | _describe_result(tuning, saved))
+    else:
+        _report(tuning, overlays.kind, saved)
     raise typer.Exit(code)
 
 
-class _SuiteRunner:
-    """Runs tasks with rules as instructions; results that are there already are not drawn again."""
+def _prepare_search(
+    rules: Path | None, kind: KindOption, settings: SessionSettings, most: int, seed: int, tell: Tell
+) -> MakeSearch:
+    """Return what begins the search, of the rules or parts of a file. Raises UserError without any."""
+    from packages.improve.tune.overlays import parse_rules
+    from packages.improve.tune.rule_search import RuleSearch
+    from packages.improve.tune.strategy_parts import PARTS, leave_out_known, parse_parts
+    from packages.improve.tune.strategy_search import StrategySearch
+    from sandbox.fs.regular_file import SETTINGS, read_regular_file
 
-    def __init__(self, *, setup: EvaluationSetup, trials: int, jobs: int | None) -> None:
-        self._setup, self._trials, self._jobs = setup, trials, jobs
+    content = read_regular_file(rules, SETTINGS) if rules is not None else b""
+    text = (content or b"").decode("utf-8", "replace")
+    pool = [] if kind is KindOption.strategy else parse_rules(text)
+    if content is None or (kind is KindOption.guideline and not pool):
+        raise UserError(
+            Fault.USAGE, f"no rules in {str(rules or '')!r}", "One rule for each line, or for each item."
+        )
+    if kind is KindOption.strategy:
+        parts, name = leave_out_known(parse_parts(text) if rules is not None else PARTS, settings)
+        return lambda evaluate, tasks: StrategySearch(
+            parts=parts, name=name, tasks=tasks, evaluate=evaluate, most=most, seed=seed, tell=tell
+        )
+
+    def make_search(evaluate: EvaluateTasks, tasks: Sequence[str]) -> RuleSearch:
+        async def compute_share(chosen: tuple[str, ...]) -> float:
+            found = await evaluate(chosen, tasks)
+            return sum(found) / len(found)
+
+        return RuleSearch(rules=pool, evaluate=compute_share, most=most, tell=tell)
+
+    return make_search
+
+
+class _SuiteRunner:
+    """Runs tasks with rules as instructions, or with a strategy; results that are there already are not drawn again."""
+
+    def __init__(self, *, setup: EvaluationSetup, kind: OverlayKind, trials: int, jobs: int | None) -> None:
+        self._setup, self._kind, self._trials, self._jobs = setup, kind, trials, jobs
 
     async def run_tasks(self, tasks: Sequence[str], rules: tuple[str, ...]) -> Sequence[TrialResult]:
         """See `RunTasks`. Rules are put in one order: the same set has the same results."""
@@ -105,12 +157,17 @@ class _SuiteRunner:
         from packages.evaluation.runs.run_plan import make_plan
         from packages.evaluation.runs.run_suite import SuiteRun
         from packages.evaluation.runs.variant import RunFolders, make_variant
-        from packages.improve.tune.overlays import format_rules
+        from packages.improve.tune.overlays import STRATEGY
+        from packages.improve.tune.strategy_parts import add_lines
         from patchwright.version import VERSION
 
-        setup = self._setup
+        setup, settings, instructions = self._setup, self._setup.settings, ""
+        if self._kind is STRATEGY:
+            settings = add_lines(settings, rules)
+        else:
+            instructions = self._kind.format_lines(sorted(rules))
         chosen = [each for each in setup.tasks if each.name in tasks]
-        variant = make_variant("tune", setup.settings, format_rules(sorted(rules)), home=setup.home)
+        variant = make_variant("tune", settings, instructions, home=setup.home)
         plan = make_plan(setup.suite.name, chosen, [variant], trials=self._trials, seed=0, version=VERSION)
         place = PlaceRequest(jobs=self._jobs, ray=None, artifacts=None, env=(), cpus=1.0)
         scratch = setup.home.cache / "evaluation" / plan.record.id
@@ -138,84 +195,92 @@ def _describe_evidence(tuning: Tuning) -> str:
     )
 
 
-def _report(
-    tuning: Tuning, rules: Sequence[str], version: int, outcome: str, code: int, *, as_json: bool
-) -> None:
+def _describe_result(tuning: Tuning, saved: Overlay | None) -> dict[str, Any]:
+    found, tried = tuning.comparison, tuning.search.tried if tuning.search else []
+    rates = {"rates": list(found.rates), "p_value": found.p_value, "tasks": found.tasks} if found else None
+    return {
+        "version": saved.version if saved else 0,
+        "rules": list(saved.rules) if saved else [],
+        "evaluations": [{"rules": list(each.rules), "score": each.score} for each in tried],
+        "held_out": rates,
+        "trials": tuning.trials,
+        "cost": tuning.cost,
+    }
+
+
+def _report(tuning: Tuning, kind: OverlayKind, saved: Overlay | None) -> None:
     from packages.improve.optimize.report import draw_bars
 
-    found, tried = tuning.comparison, tuning.search.tried if tuning.search else []
-    if as_json:
-        data: dict[str, Any] = {
-            "outcome": outcome,
-            "exit_code": code,
-            "version": version,
-            "rules": list(rules),
-            "evaluations": [{"rules": list(each.rules), "score": each.score} for each in tried],
-            "held_out": {"rates": list(found.rates), "p_value": found.p_value, "tasks": found.tasks}
-            if found
-            else None,
-            "trials": tuning.trials,
-            "cost": tuning.cost,
-        }
-        print_json(data)
-        return
-    best = list(accumulate((each.score for each in tried), max))
-    lines = (
-        [f"{draw_bars(best, best[0])}  {best[0]:.0%} to {best[-1]:.0%} of the tasks that choose"]
-        if best
-        else []
-    )
-    lines.append(f"{len(tried)} guidelines evaluated, {tuning.trials} trials, ${tuning.cost:.2f}")
-    if version:
-        lines += [f"version {version}: {_describe_evidence(tuning)}", *(f"- {each}" for each in rules)]
-        lines.append(f"patchwright tune apply {version} puts it into AGENTS.md")
-    elif found:
+    tried = tuning.search.tried if tuning.search else []
+    best = list(accumulate((each.score for each in tried), max)) or [0.0]
+    few = f", {screened} more on some tasks" if (screened := getattr(tuning.search, "screened", 0)) else ""
+    lines = [
+        f"{draw_bars(best, best[0])}  {best[0]:.0%} to {best[-1]:.0%} of the tasks that choose",
+        f"{len(tried)} of kind {kind.name} evaluated{few}, {tuning.trials} trials, ${tuning.cost:.2f}",
+    ]
+    if saved is not None:
+        option = "" if kind.name == KindOption.guideline else f" --kind {kind.name}"
+        lines += [f"version {saved.version}: {saved.evidence}", *(f"- {each}" for each in saved.rules)]
+        lines.append(f"patchwright tune apply {saved.version}{option} puts it into {kind.file}")
+    elif tuning.comparison:
         lines.append(f"no version: {_describe_evidence(tuning)}")
     else:
-        lines.append("no version: no rules were better than the guideline as it is")
+        lines.append(f"no version: nothing was better than the {kind.name} as it is")
     write_line(sanitize_text("\n".join(lines)).encode("utf-8", "replace") + b"\n")
 
 
 def show(
     folder: Folder = Path("."), as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False
 ) -> None:
-    """List the versions with their evidence, and which one AGENTS.md has."""
-    from packages.improve.tune.overlays import find_applied, list_overlays
+    """List the versions with their evidence, and which ones are applied."""
+    from packages.improve.tune.overlays import KINDS, Overlays
 
-    root = _find_root(folder)
-    overlays, applied = list_overlays(root), find_applied(root)
+    found: list[dict[str, Any]] = []
+    for kind in KINDS.values():
+        overlays = Overlays(_find_root(folder), kind)
+        versions, applied = overlays.list_versions(), overlays.find_applied()
+        found += [
+            {"kind": kind.name, **asdict(each), "applied": each.version == applied} for each in versions
+        ]
     if as_json:
-        print_json([{**asdict(each), "applied": each.version == applied} for each in overlays])
+        print_json(found)
         return
     lines = []
-    for each in overlays:
-        lines.append(f"{each.version}{' (applied)' if each.version == applied else ''}: {each.evidence}")
-        lines += [f"  - {rule}" for rule in each.rules]
+    for each in found:
+        name = "" if each["kind"] == KindOption.guideline else f"{each['kind']} "
+        lines.append(f"{name}{each['version']}{' (applied)' if each['applied'] else ''}: {each['evidence']}")
+        lines += [f"  - {rule}" for rule in each["rules"]]
     write_line(sanitize_text("\n".join(lines or ["no versions"])).encode("utf-8", "replace") + b"\n")
 
 
 def apply(
     version: Annotated[int, typer.Argument(metavar="VERSION", min=1, help="As `tune show` lists it.")],
+    kind: Kind = KindOption.guideline,
     folder: Folder = Path("."),
 ) -> None:
-    """Put a version into AGENTS.md, in place of the one that is there."""
-    from packages.improve.tune.overlays import apply_overlay
-
-    apply_overlay(_find_root(folder), version)
-    write_line(f"AGENTS.md has version {version}\n".encode())
+    """Put a version into AGENTS.md, or patchwright.toml, in place of the one that is there."""
+    _apply(version, kind, folder)
 
 
-def revert(folder: Folder = Path(".")) -> None:
-    """Put the version before the applied one into AGENTS.md; before the first one there is none."""
-    from packages.improve.tune.overlays import apply_overlay, find_applied, list_overlays
+def revert(kind: Kind = KindOption.guideline, folder: Folder = Path(".")) -> None:
+    """Put the version before the applied one there; before the first one there is none."""
+    from packages.improve.tune.overlays import KINDS, Overlays
 
-    root = _find_root(folder)
-    applied = find_applied(root)
-    if not applied:
-        raise UserError(Fault.USAGE, "AGENTS.md has no version of tune")
-    earlier = [each.version for each in list_overlays(root) if each.version < applied]
-    apply_overlay(root, max(earlier, default=0))
-    write_line(f"AGENTS.md has {f'version {max(earlier)}' if earlier else 'no version'}\n".encode())
+    overlays = Overlays(_find_root(folder), KINDS[kind])
+    if not (applied := overlays.find_applied()):
+        raise UserError(Fault.USAGE, f"{overlays.kind.file} has no version of tune")
+    earlier = [each.version for each in overlays.list_versions() if each.version < applied]
+    _apply(max(earlier, default=0), kind, folder)
+
+
+def _apply(version: int, kind: KindOption, folder: Path) -> None:
+    from packages.improve.tune.overlays import KINDS, Overlays
+
+    overlays = Overlays(_find_root(folder), KINDS[kind])
+    overlays.apply_version(version)
+    words = f"version {version}" if version else "no version"
+    needed = "; it counts after `patchwright trust`" if version and kind is KindOption.strategy else ""
+    write_line(f"{overlays.kind.file} has {words}{needed}\n".encode())
 
 
 def _find_root(folder: Path) -> Path:

@@ -1,7 +1,8 @@
-"""Versioned guidelines of a repository, and the one that its AGENTS.md has.
+"""Versioned guidelines and strategies of a repository, and those that are applied.
 
-`.patchwright/overlays/guideline/N.md` is version N, which is never changed; its first line says by which evidence it
-was accepted. Applied is what stands between the two marks in AGENTS.md, which every session reads.
+`.patchwright/overlays/KIND/N` is version N of a kind, which is never changed; its first line says by which evidence it
+was accepted. Applied is what stands between two marks: of a guideline at the end of AGENTS.md, which every session
+reads, of a strategy at the top of patchwright.toml, which sessions read once a person trusts it.
 """
 
 from __future__ import annotations
@@ -13,35 +14,46 @@ from pathlib import Path
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
 from sandbox.lazy_dataclass import dataclass
-from sandbox.lazy_pattern import compile_lazily
 
-FOLDER, FILE = ".patchwright/overlays/guideline", "AGENTS.md"
 
-BEGIN, END = "<!-- patchwright tune: begin", "<!-- patchwright tune: end -->"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverlayKind:
+    """What can be tuned. file: where a version is applied; comment, line: forms of a comment and of a rule there"""
 
-_SECTION = compile_lazily(rf"{re.escape(BEGIN)} (\d+) -->\n.*?{re.escape(END)}\n?", re.DOTALL)
+    name: str
+    file: str
+    suffix: str
+    comment: str
+    line: str
+
+    @property
+    def marks(self) -> tuple[str, str]:
+        """Lines before and behind an applied version, the first with `{}` for its number."""
+        begin, end = (self.comment.format(f"patchwright tune: {each}") for each in ("begin {}", "end"))
+        return begin, end
+
+    def format_lines(self, rules: Sequence[str]) -> str:
+        """Return rules, or the lines of a strategy, as a text."""
+        return "".join(f"{self.line.format(each)}\n" for each in rules)
+
+    def find_section(self, text: str) -> re.Match[str] | None:
+        """Return the applied version in a text, whose number is the first group."""
+        begin, end = (re.escape(each) for each in self.marks)
+        return re.search(begin.replace(re.escape("{}"), r"(\d+)") + rf"\n.*?{end}\n?", text, re.DOTALL)
+
+
+GUIDELINE = OverlayKind(name="guideline", file="AGENTS.md", suffix="md", comment="<!-- {} -->", line="- {}")
+STRATEGY = OverlayKind(name="strategy", file="patchwright.toml", suffix="toml", comment="# {}", line="{}")
+KINDS = {each.name: each for each in (GUIDELINE, STRATEGY)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlay:
-    """One version. evidence: why it was accepted, in one line"""
+    """One version. evidence: why it was accepted, in one line; rules: or the lines of a strategy"""
 
     version: int
     evidence: str
     rules: tuple[str, ...]
-
-
-def list_overlays(root: Path) -> list[Overlay]:
-    """Return the versions, the oldest first."""
-    found = []
-    for path in sorted((root / FOLDER).glob("*.md")):
-        content = read_regular_file(path, SETTINGS)
-        if content is None or not path.stem.isdecimal():
-            continue
-        first, _, rest = content.decode("utf-8", "replace").partition("\n")
-        evidence = first.removeprefix("<!-- ").removesuffix(" -->")
-        found.append(Overlay(version=int(path.stem), evidence=evidence, rules=tuple(parse_rules(rest))))
-    return sorted(found, key=lambda each: each.version)
 
 
 def parse_rules(text: str) -> list[str]:
@@ -51,47 +63,86 @@ def parse_rules(text: str) -> list[str]:
     return list(dict.fromkeys(filter(None, items or [line for line in lines if not line.startswith("#")])))
 
 
-def format_rules(rules: Sequence[str]) -> str:
-    """Return rules as the text that a session reads."""
-    return "".join(f"- {each}\n" for each in rules)
+@dataclass(frozen=True, slots=True)
+class Overlays:
+    """The versions of one kind in a repository."""
+
+    root: Path
+    kind: OverlayKind = GUIDELINE
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the versions."""
+        return self.root / ".patchwright" / "overlays" / self.kind.name
+
+    def list_versions(self) -> list[Overlay]:
+        """Return the versions, the oldest first."""
+        found = []
+        before, _, behind = self.kind.comment.partition("{}")
+        for path in sorted(self.folder.glob(f"*.{self.kind.suffix}")):
+            content = read_regular_file(path, SETTINGS)
+            if content is None or not path.stem.isdecimal():
+                continue
+            first, _, rest = content.decode("utf-8", "replace").partition("\n")
+            evidence = first.removeprefix(before).removesuffix(behind)
+            rules = tuple(parse_rules(rest))
+            found.append(Overlay(version=int(path.stem), evidence=evidence, rules=rules))
+        return sorted(found, key=lambda each: each.version)
+
+    def save_version(self, rules: Sequence[str], evidence: str) -> Overlay:
+        """Write a new version."""
+        version = max((each.version for each in self.list_versions()), default=0) + 1
+        self.folder.mkdir(parents=True, exist_ok=True)
+        text = f"{self.kind.comment.format(evidence)}\n{self.kind.format_lines(rules)}"
+        (self.folder / f"{version}.{self.kind.suffix}").write_text(text, "utf-8")
+        return Overlay(version=version, evidence=evidence, rules=tuple(rules))
+
+    def find_applied(self) -> int:
+        """Return the version that is applied, 0 for none."""
+        found = self.kind.find_section(self._read_file())
+        return int(found[1]) if found else 0
+
+    def apply_version(self, version: int) -> None:
+        """Put a version into its file in place of the one that is there; 0 takes it out.
+
+        Raises UserError without it, and for a strategy beside which the file sets the same itself
+        """
+        versions = self.list_versions()
+        overlay = next((each for each in versions if each.version == version), None)
+        if overlay is None and version:
+            known = ", ".join(str(each.version) for each in versions) or "none"
+            raise UserError(Fault.USAGE, f"there is no version {version}", f"Versions: {known}.")
+        text, section = self._read_file(), ""
+        if overlay is not None:
+            begin, end = self.kind.marks
+            section = f"{begin.format(version)}\n{self.kind.format_lines(overlay.rules)}{end}\n"
+        if found := self.kind.find_section(text):
+            text = text[: found.start()] + section + text[found.end() :]
+        elif self.kind is STRATEGY:
+            text = section + text  # behind the first table's name they would be parts of it
+        elif section:
+            text = f"{text.rstrip()}\n\n{section}" if text.strip() else section
+        path = self.root / self.kind.file
+        if self.kind is STRATEGY:
+            _check_settings(text, path)
+        if not text.strip():
+            path.unlink(missing_ok=True)
+        else:
+            path.write_text(text, "utf-8")
+
+    def _read_file(self) -> str:
+        path = self.root / self.kind.file
+        if path.is_symlink():
+            raise UserError(Fault.USAGE, f"{path.name} is a link", "Make it a file of the repository.")
+        return (read_regular_file(path, SETTINGS) or b"").decode("utf-8")
 
 
-def save_overlay(root: Path, rules: Sequence[str], evidence: str) -> Overlay:
-    """Write a new version."""
-    version = max((each.version for each in list_overlays(root)), default=0) + 1
-    folder = root / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{version}.md").write_text(f"<!-- {evidence} -->\n{format_rules(rules)}", "utf-8")
-    return Overlay(version=version, evidence=evidence, rules=tuple(rules))
+def _check_settings(text: str, path: Path) -> None:
+    from cli.settings.settings_checks import check_values
+    from sandbox.parsed_data import parse_toml
 
-
-def find_applied(root: Path) -> int:
-    """Return the version that AGENTS.md has, 0 for none."""
-    found = _SECTION.search(_read_file(root))
-    return int(found[1]) if found else 0
-
-
-def apply_overlay(root: Path, version: int) -> None:
-    """Put a version into AGENTS.md in place of the one that is there; 0 takes it out. Raises UserError without it."""
-    overlay = next((each for each in list_overlays(root) if each.version == version), None)
-    if overlay is None and version:
-        known = ", ".join(str(each.version) for each in list_overlays(root)) or "none"
-        raise UserError(Fault.USAGE, f"there is no version {version}", f"Versions: {known}.")
-    text = _read_file(root)
-    section = f"{BEGIN} {version} -->\n{format_rules(overlay.rules)}{END}\n" if overlay else ""
-    if _SECTION.search(text):
-        text = _SECTION.sub(lambda found: section, text, count=1)
-    elif section:
-        text = f"{text.rstrip()}\n\n{section}" if text.strip() else section
-    path = root / FILE
-    if not text.strip():
-        path.unlink(missing_ok=True)
-    else:
-        path.write_text(text, "utf-8")
-
-
-def _read_file(root: Path) -> str:
-    path = root / FILE
-    if path.is_symlink():
-        raise UserError(Fault.USAGE, f"{FILE} is a link", "Make it a file of the repository.")
-    return (read_regular_file(path, SETTINGS) or b"").decode("utf-8")
+    try:
+        check_values(parse_toml(text), path)
+    except ValueError as problem:
+        hint = "A table that the strategy sets cannot be there as well: take it out, or merge them by hand."
+        raise UserError(Fault.USAGE, f"{path.name} with it is no TOML: {problem}", hint) from None

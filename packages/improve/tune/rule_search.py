@@ -20,7 +20,7 @@ Evaluate = Callable[[tuple[str, ...]], Awaitable[float]]
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One set of rules that was evaluated."""
+    """One set of rules, or lines of a strategy, that was evaluated."""
 
     rules: tuple[str, ...]
     score: float

@@ -1,52 +1,52 @@
-"""Tuning of a guideline by a suite: one half of the tasks chooses the rules, the other half decides about them."""
+"""Tuning of a guideline or a strategy by a suite: one half of the tasks chooses it, the other half decides about it."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import field
 from hashlib import sha256
 
 from packages.evaluation.analysis.comparison import Comparison, compare_results
 from packages.evaluation.runs.trial_result import TrialResult
 from packages.improve.tune.rule_search import RuleSearch, Trial
+from packages.improve.tune.strategy_search import EvaluateTasks, StrategySearch
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
 
 RunTasks = Callable[[Sequence[str], tuple[str, ...]], Awaitable[Sequence[TrialResult]]]
-"""Runs tasks, by name, with rules, and returns the results of their trials."""
+"""Runs tasks, by name, with rules or a strategy's lines, and returns the results of their trials."""
+
+MakeSearch = Callable[[EvaluateTasks, Sequence[str]], RuleSearch | StrategySearch]
+"""Returns a search by the tasks that choose."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Tuning:
     """A tuning.
 
-    tasks: names of all; rules: to choose from; start: those of the guideline as it is
-    comparison: of the found guideline with the start on the held-out tasks, None where nothing was found
+    tasks: names of all; start: rules of the guideline, or lines of the strategy, as it is
+    comparison: of the found one with the start on the held-out tasks, None where nothing was found
     """
 
     tasks: Sequence[str]
-    rules: Sequence[str]
     start: Sequence[str]
     run_tasks: RunTasks
-    most: int
-    tell: Callable[[str], None]
+    make_search: MakeSearch
     comparison: Comparison | None = None
-    search: RuleSearch | None = None
+    search: RuleSearch | StrategySearch | None = None
     cost: float = 0.0
     trials: int = 0
-    _seen: dict[tuple[str, ...], Sequence[TrialResult]] = field(default_factory=dict)
 
     async def run(self) -> Trial | None:
-        """Return the guideline that is better on the held-out tasks, None where the paired test does not say so."""
+        """Return what is better on the held-out tasks, None where the paired test does not say so."""
         development, held_out = split_tasks(self.tasks)
 
-        async def evaluate(rules: tuple[str, ...]) -> float:
-            results = [each for each in await self._run(development, rules) if each.is_valid]
-            if not results:
+        async def evaluate(chosen: tuple[str, ...], tasks: Sequence[str]) -> Sequence[float]:
+            found = [float(each.solved) for each in await self._run(tasks, chosen) if each.is_valid]
+            if not found and len(tasks) == len(development):
                 raise UserError(Fault.CONFIGURATION, "no trial of the suite has a valid result")
-            return sum(each.solved for each in results) / len(results)
+            return found
 
-        self.search = RuleSearch(rules=self.rules, evaluate=evaluate, most=self.most, tell=self.tell)
+        self.search = self.make_search(evaluate, development)
         best = await self.search.run(self.start)
         if set(best.rules) == set(self.start):
             return None

@@ -79,6 +79,29 @@ def test_rules_that_do_not_help_become_no_version(project: Path) -> None:
         options = ("--model", "openai/test", "--api-base", server.url, "--limit", "4")
         code, out = tune(project, "run", "../suite", "--rules", "../rules.md", *options)
     assert code == Exit.NOTHING_TO_DO
-    assert "no rules were better" in out
+    assert "nothing was better than the guideline as it is" in out
     assert "0% to 0% of the tasks that choose" in out
     assert not (project / ".patchwright").exists()
+
+
+def answer_by_tools(request: Request) -> dict[str, Any]:
+    """Answer right where no code is asked for."""
+    return {"text": f"It is 12{'' if 'python' in [each.name for each in request.tools] else ' cm'}."}
+
+
+def test_the_strategy_that_helps_is_found_confirmed_applied_and_reverted(project: Path) -> None:
+    parts = project.parent / "parts.toml"
+    parts.write_text('actions = ["tools", "hybrid"]\ndiscipline.rules = ["off", "enforce"]\n')
+    with Loopback(answer_by_tools) as server:
+        options = ("--model", "openai/test", "--api-base", server.url, "--json", "--kind", "strategy")
+        code, out = tune(project, "run", "../suite", "--rules", "../parts.toml", *options)
+        found = json.loads(out)
+        assert (code, found["kind"], found["version"]) == (Exit.DONE, "strategy", 1), found
+        assert found["rules"] == ['actions = "tools"']
+        assert found["held_out"]["rates"] == [0.0, 1.0]
+    code, out = tune(project, "apply", "1", "--kind", "strategy")
+    assert (code, out) == (Exit.DONE, "patchwright.toml has version 1; it counts after `patchwright trust`\n")
+    assert 'actions = "tools"\n' in (project / "patchwright.toml").read_text()
+    assert "strategy 1 (applied): 0.0% to 100.0% of 6 held-out tasks" in tune(project, "show")[1]
+    assert tune(project, "revert", "--kind", "strategy")[1] == "patchwright.toml has no version\n"
+    assert not (project / "patchwright.toml").exists()
