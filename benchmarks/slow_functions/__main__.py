@@ -164,10 +164,10 @@ def time_function(function: Function, arguments: tuple[Any, ...]) -> float:
     return best
 
 
-def _end_call(number: int, frame: FrameType | None) -> None:
+def end_call(number: int, frame: FrameType | None) -> None:
     raise SlowCallError
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPROF, _end_call)
+    signal.signal(signal.SIGPROF, end_call)
     main()
