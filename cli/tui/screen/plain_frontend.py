@@ -41,6 +41,8 @@ class PlainFrontend:
         self.stalled = False
         """Whether output blocked at the end because its reader had stopped: further writes would block for ever."""
         self._writing = False
+        self._is_idle: Callable[[], bool] = lambda: False
+        self._prompted = False  # the prompt is what was printed last
         self._closed = asyncio.Event()
         self._answer: asyncio.Future[str] | None = None
 
@@ -55,8 +57,9 @@ class PlainFrontend:
             signal.SIGHUP,
         ):  # the loop handles them as well, but not while it writes
             signal.signal(number, self._handle_end_signal)
+        self._is_idle = lambda: not host.is_working
         reading = asyncio.create_task(self._read_input(host, lines))
-        self.print("> ")
+        loop.call_soon(self._print_prompt)
         try:
             await self._closed.wait()
         finally:
@@ -65,11 +68,12 @@ class PlainFrontend:
 
     def _handle_interrupt(self, host: InputHandler) -> None:
         if not host.interrupt():
-            self.print("\n> ")
+            self.print("")
 
     async def _read_input(self, host: InputHandler, lines: asyncio.Queue[str | None]) -> None:
         kept: list[str] = []
         while (line := await lines.get()) is not None:
+            self._prompted = False
             if self._answer is not None and not self._answer.done():
                 self._answer.set_result(line.strip())
             elif line.endswith("\\"):
@@ -77,8 +81,7 @@ class PlainFrontend:
             else:
                 host.submit("\n".join([*kept, line]))
                 kept = []
-                if not host.is_working:
-                    self.print("> ")
+                self._print_prompt()
         if self._answer is not None and not self._answer.done():
             self._answer.set_result("")
         await host.wait_until_idle()
@@ -93,6 +96,20 @@ class PlainFrontend:
         return replace(Terminal.from_stream(sys.stdout), colour=False, unicode=False)
 
     def print(self, text: str) -> None:
+        """Print a text; on rows of its own where the prompt stands, which then follows again."""
+        if self._prompted:
+            self._prompted = False
+            self._write("\n")
+            asyncio.get_running_loop().call_soon(self._print_prompt)
+        self._write(text)
+
+    def _print_prompt(self) -> None:
+        """Print the prompt, unless it stands there, nothing is read any more, or work goes on, and it follows then."""
+        if not (self._prompted or self._closed.is_set()) and self._is_idle():
+            self._write("> ")
+            self._prompted = True
+
+    def _write(self, text: str) -> None:
         """Write to the descriptor, bypassing `sys.stdout`, whose buffer would be written again at exit."""
         if self.stalled:
             return
@@ -135,9 +152,9 @@ class PlainFrontend:
         """Ignore it: not every terminal handles control characters, and the printed lines suffice."""
 
     def show_activity(self, doing: str) -> None:
-        """Print the prompt when no activity is left."""
+        """Print the prompt when no activity is left, and none follows at once."""
         if not doing:
-            self.print("> ")
+            asyncio.get_running_loop().call_soon(self._print_prompt)
 
     def show_retry(self, wait: RetryWait) -> None:
         """Ignore it: a line about it is printed."""
