@@ -29,7 +29,7 @@ from agent.strategy.strategy_table import choose_work
 from agent.turn.loop import HarnessText
 from cli.invocation import NO_MODEL
 from cli.protocols.acp.asking.permissions import ClientApprover
-from cli.protocols.acp.asking.plan_approval import ask_about_plan, has_plan
+from cli.protocols.acp.asking.plan_approval import ask_about_plan
 from cli.protocols.acp.command_offers import list_commands
 from cli.protocols.acp.config_options import ConfigOptions
 from cli.protocols.acp.content.live_updates import SessionNotice
@@ -39,6 +39,7 @@ from cli.protocols.acp.editor_client import EditorClient
 from cli.protocols.acp.request_errors import make_request_error
 from cli.protocols.acp.session_modes import SessionModes
 from cli.protocols.acp.session_opening import OpenedRuntime
+from cli.tui.conversation.plan_mode import has_plan
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
 from sandbox.sanitize import sanitize_text

@@ -10,6 +10,7 @@ from sandbox.policy.decision import Mode
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
+    from agent.turn.runtime import Runtime
     from cli.tui.conversation.conversation import Conversation
 
 ASKED = (
@@ -40,6 +41,20 @@ _APPROVE_PLAN = Question(
     ),
     otherwise="go on",
 )
+
+
+def has_plan(runtime: Runtime, end: End) -> bool:
+    """Return whether a turn in plan mode ended with a plan; the offline engine makes none."""
+    if runtime.model.name == "offline":
+        return False
+    return end.outcome in ("done", "not-achieved") or (
+        end.outcome == "limit" and bool(list_open_items(runtime))
+    )
+
+
+def list_open_items(runtime: Runtime) -> list[str]:
+    """Return the items of the plan that are not done."""
+    return [item.text for item in runtime.workspace.plan if item.status != "done"]
 
 
 class ChatPlanMode:
@@ -81,12 +96,10 @@ class ChatPlanMode:
         return False
 
     async def handle_turn_end(self, end: End) -> None:
-        """Ask the user how to proceed with the plan after a turn in plan mode; the offline engine makes none."""
-        if self._chat.runtime.model.name == "offline":
+        """Ask the user how to proceed with the plan after a turn in plan mode."""
+        if not (self.on and has_plan(self._chat.runtime, end)):
             return
-        if not self.on or end.outcome not in ("done", "nothing-to-do", "not-achieved"):
-            return
-        plan = [item.text for item in self._chat.runtime.workspace.plan if item.status != "done"]
+        plan = list_open_items(self._chat.runtime)
         self._chat.front.alert("the plan waits for you")
         chosen = (await self._chat.front.ask(_APPROVE_PLAN)).name
         text = CARRY_OUT + "\n".join(f"{number}. {each}" for number, each in enumerate(plan, 1))

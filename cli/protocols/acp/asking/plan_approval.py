@@ -4,30 +4,21 @@ from __future__ import annotations
 
 from acp.schema import PermissionOption, RequestPermissionRequest, ToolCallUpdate
 
-from agent.events import End
 from agent.turn.runtime import Runtime
 from cli.protocols.acp.asking.permissions import NO, ONCE, request_permission
 from cli.protocols.acp.content.tool_calls import format_text
 from cli.protocols.acp.editor_client import EditorClient
-from cli.tui.conversation.plan_mode import CARRY_OUT
+from cli.tui.conversation.plan_mode import CARRY_OUT, list_open_items
 
 OPTIONS = (
     PermissionOption(option_id=ONCE, name="Carry it out", kind="allow_once"),
     PermissionOption(option_id=NO, name="Keep planning", kind="reject_once"),
 )
 
-_PLANNED = ("done", "nothing-to-do", "not-achieved")
-"""Outcomes of a turn after which there may be a plan."""
-
-
-def has_plan(runtime: Runtime, end: End) -> bool:
-    """Whether a turn in plan mode ended with a plan; the offline engine makes none."""
-    return end.outcome in _PLANNED and runtime.model.name != "offline"
-
 
 async def ask_about_plan(client: EditorClient, runtime: Runtime) -> str:
     """Ask whether the plan is to be carried out; return the prompt for it, "" if not."""
-    items = [each.text for each in runtime.workspace.plan if each.status != "done"]
+    items = list_open_items(runtime)
     listed = "\n".join(f"{number}. {each}" for number, each in enumerate(items, 1))
     request = RequestPermissionRequest(
         session_id=runtime.session.id,

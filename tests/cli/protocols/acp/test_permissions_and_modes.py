@@ -86,13 +86,13 @@ def test_modes_change_what_is_allowed_and_plan_outlives_a_restart(editor: Editor
     editor.use_script(session, shop.root, turns)
     editor.choose = lambda call: "reject-once"
     editor.prompt(session, "how would you do it?")
-    assert editor.asked == []  # what was denied is no plan
+    assert [each["kind"] for each in editor.asked] == ["switch_mode"]  # though an edit was denied at last
     assert editor.find_call(session, "edit cart.py")["status"] == "failed"
     assert "items[1:]" in shop.read("cart.py")
     editor.set_mode(session, "ask")
     editor.choose = lambda call: "allow-once"
     editor.prompt(session, "do it")
-    [asked] = editor.asked  # each edit, with its change
+    [_, asked] = editor.asked  # each edit, with its change
     assert asked["content"][-1]["type"] == "diff"
     assert "items[1:]" not in shop.read("cart.py")
     changes = [each["currentModeId"] for each in editor.list_updates(session, "current_mode_update")]
