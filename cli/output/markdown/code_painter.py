@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 LONGEST_LINE = 2_000
 """Maximum characters of a highlighted line: lexers are not made for minified files."""
 
+TAB_STOP = 8
+"""Columns of a tab on a terminal. A tab that is printed as such is copied as one from terminals that keep it."""
 
 OF_NO_LANGUAGE = "cyan"
 """Style of code whose language is not known, as of code within a line: nothing else tells it from prose."""
@@ -33,8 +35,8 @@ class CodePainter:
         self._unknown = unknown if colour else ""
 
     def paint_line(self, text: str, width: int = 0) -> str:
-        """Return the line, safe and coloured, broken at exactly `width` columns if one is given."""
-        parts = self.tokenize_line(text)
+        """Return the line, safe and coloured, broken at exactly `width` columns if one is given; then without tabs."""
+        parts = self.tokenize_line(expand_tabs(text) if width else text)
         if not width or (text.isascii() and sum([len(part) for _, part in parts]) <= width):
             return _join_parts(parts)
         return "\n".join(break_rows(parts, width))
@@ -49,8 +51,8 @@ class CodePainter:
         return shown
 
     def tokenize_line(self, text: str) -> list[tuple[str, str]]:
-        """Return (style, text) of the parts of a line, safe and without tabs; neighbours have different styles."""
-        text = sanitize_text(text).replace("\t", "    ")
+        """Return (style, text) of the parts of a line, safe; neighbours have different styles."""
+        text = sanitize_text(text)
         if self._lexer is None or len(text) > LONGEST_LINE:
             return [(self._unknown, text)]
         parts: list[tuple[str, str]] = []
@@ -68,6 +70,11 @@ class CodePainter:
         if run := run.rstrip("\n"):
             parts.append((last, run))
         return parts
+
+
+def expand_tabs(text: str) -> str:
+    """Return a line with blanks in place of tabs, as wide as a terminal draws them."""
+    return text.expandtabs(TAB_STOP)
 
 
 def break_rows(parts: Sequence[tuple[str, str]], width: int) -> list[str]:

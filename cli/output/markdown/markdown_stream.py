@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from cli.output.diff.diff_colours import choose_diff_colours
 from cli.output.markdown.block_splitter import BlockSplitter, Piece
 from cli.output.markdown.code_block import draw_code_title
-from cli.output.markdown.code_painter import OF_NO_LANGUAGE, CodePainter
+from cli.output.markdown.code_painter import OF_NO_LANGUAGE, CodePainter, expand_tabs
 from cli.output.markdown.paragraph import READABLE_WIDTH, render_paragraph
 from cli.output.style.terminal import split_columns
 from cli.output.style.theme import apply_style
@@ -22,7 +22,8 @@ _DIFF_HEADERS = ("+++ ", "--- ", "diff ", "index ")
 class MarkdownStream:
     """Renderer of streamed Markdown as terminal lines. `feed` and `close` return lines that are final.
 
-    breaks_code: break long lines of code; otherwise the terminal wraps them, which copies them as one line
+    breaks_code: break long lines of code, and draw their tabs as blanks; otherwise the terminal does both, and copies
+        the lines as they were written
     """
 
     def __init__(self, *, width: int, colour: bool, breaks_code: bool = True) -> None:
@@ -97,8 +98,8 @@ class MarkdownStream:
 
 def paint_diff_line(text: str, width: int) -> str:
     """Return a line of a diff, safe and coloured, in rows of at most `width` columns if that is given."""
-    line = sanitize_text(text).replace("\t", "    ")
-    rows = split_columns(line, width) if width else [line]
+    line = sanitize_text(text)
+    rows = split_columns(expand_tabs(line), width) if width else [line]
     sign = "" if text.startswith(_DIFF_HEADERS) else text[:1]
     colours = choose_diff_colours() if sign in ("+", "-") and sign else None
     if colours is not None:

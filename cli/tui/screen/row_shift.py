@@ -113,7 +113,7 @@ def split_rows(text: str, columns: int) -> list[str] | None:
 
 
 def _fits(line: str, columns: int) -> bool:
-    shown = _SEQUENCES.sub("", line)
+    shown = _SEQUENCES.sub("", line).expandtabs()
     if _NARROW.fullmatch(shown):
         return len(shown) <= columns
     return _measure_most(shown) <= columns

@@ -169,6 +169,17 @@ def test_an_answer_and_its_code_are_copied(shop: Path) -> None:
         leave(terminal)
 
 
+def test_tabs_of_code_reach_the_terminal_as_tabs(shop: Path) -> None:
+    """Terminals that keep them copy them; the columns are the same as while it streams."""
+    with talk(shop, [{"text": "So:\n\n```make\ntotal: cart.py\n\tpytest -q\n```\n\nDone so."}]) as terminal:
+        at_rest(terminal)
+        ask(terminal, "how?", "Done so.")
+        assert "\n        pytest -q\n" in terminal.everything
+        printed = re.sub(rb"\x1b\[[0-9;?]*[a-zA-Z]", b"", terminal.raw)
+        assert b"\tpytest -q\r" in printed
+        leave(terminal)
+
+
 def test_what_is_too_long_for_a_terminal_is_told(shop: Path) -> None:
     session = Session.create(Home.from_environment().get_project_folder(shop.resolve()) / "sessions")
     session.append(

@@ -267,6 +267,20 @@ def test_lines_are_coloured_one_by_one_and_keep_their_text(language: str) -> Non
         assert re.sub(r"\x1b\[[0-9;]*m", "", code.paint_line(line, 80)) == line
 
 
+@pytest.mark.parametrize("language", ["make", "", "diff"])
+def test_a_tab_of_code_is_printed_as_one_and_is_as_wide_while_it_streams(language: str) -> None:
+    stream = MarkdownStream(width=80, colour=True, breaks_code=False)
+    stream.feed(f"```{language}\n+\tx")
+    live = stream.render_live(9)
+    printed = stream.feed("\n")
+    assert [
+        re.sub(r"\x1b\[[0-9;]*[mK]", "", each).split("\n")[-1] for each in (live, printed.rstrip("\n"))
+    ] == [
+        "+       x",
+        "+\tx",
+    ]
+
+
 def test_the_state_of_the_lexer_is_kept_from_line_to_line() -> None:
     code = CodePainter("python", colour=True)
     code.paint_line('x = """one', 80)
