@@ -138,8 +138,7 @@ class Chat:
             self._show_queued()
         else:
             self._echo_input(text)
-            self._returned.hold(text)
-            self._start_work(self._run_turns(text, self._strategy), THINKING)
+            self._start_prompt(text)
 
     def _takes_setup(self, text: str) -> bool:
         return self.setup is not None and not self.is_working and self.setup.take_answer(text)
@@ -290,6 +289,7 @@ class Chat:
         elif self.is_working:
             self._work.start_beside(command.run(self, argument))
         else:
+            self._returned.hold(text)
             self._start_work(command.run(self, argument), command.name)
         return True
 
@@ -313,12 +313,17 @@ class Chat:
         if not self.front.echoes:
             self.view.echo_prompt(text)
 
+    def _start_prompt(self, text: str) -> None:
+        self._returned.hold(text)
+        self._start_work(self._run_turns(text, self._strategy), THINKING)
+
     def _start_work(self, work: Coroutine[Any, Any, object], doing: str) -> None:
         """Start the work in a task, and show the activity."""
         self._asker.forget_last_answer()  # a new request does not repeat an earlier refusal
         self._work.start(work, doing)
 
     def _finish_work(self, completed: bool) -> None:
+        self._returned.hold("")
         if self._hung_up:
             self.front.close()
         elif self._queued:  # submitted while a command ran, which takes no steering
@@ -327,7 +332,7 @@ class Chat:
             self._show_queued()
             if completed:
                 self.view.echo_prompt(left)
-                self._start_work(self._run_turns(left, self._strategy), THINKING)
+                self._start_prompt(left)
             else:
                 self.front.restore_input(left)
         elif self._later and completed:
@@ -363,6 +368,7 @@ class Chat:
                 self.front.restore_input("\n".join(left))
                 break
             prompt, strategy = "\n".join(left), self._strategy
+            self._returned.hold(prompt)
             self.view.echo_prompt(prompt)
         if not self._hung_up:
             await self.planning.handle_turn_end(end)
