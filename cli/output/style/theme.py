@@ -72,7 +72,7 @@ for red-green colour blindness; `mono` needs no colour."""
 
 
 class _Theme:
-    """The theme in use, which the environment at its first use decides unless it is chosen before."""
+    """The theme in use, which the settings decide at its first use unless it is chosen before."""
 
     name = ""
     styles: Mapping[str, str] = {}
@@ -95,8 +95,20 @@ def get_theme() -> str:
 
 def _get_styles() -> Mapping[str, str]:
     if not _Theme.name:
-        choose_theme("terminal")
+        choose_theme(_read_own_theme())
     return _Theme.styles
+
+
+def _read_own_theme() -> str:
+    """Return the theme of the user's settings, for a command that opens no conversation."""
+    from agent.app_dirs import Home
+    from cli.settings.terminal_settings import TerminalSettings, read_terminal_settings
+    from sandbox.errors import UserError
+
+    try:
+        return read_terminal_settings(Home.from_environment().config, plain=False).theme
+    except UserError:  # no folder of settings: an error of its own says so
+        return TerminalSettings().theme
 
 
 _BACKGROUNDS = {"dark": "dark", "light": "light"}
