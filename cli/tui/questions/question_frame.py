@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from cli.output.style.paint import get_mark
+from cli.output.style.paint import get_mark, make_painter
 from cli.output.style.terminal import (
     Terminal,
     measure_columns,
@@ -13,7 +13,6 @@ from cli.output.style.terminal import (
     wrap_characters,
     wrap_words,
 )
-from cli.output.style.theme import apply_style
 from cli.tui.frontend import Option, Question
 from cli.tui.questions.shown_change import Row, ShownChange, draw_change, format_whole_change
 from sandbox.lazy_dataclass import dataclass
@@ -113,10 +112,39 @@ class Frame:
         if self.rows < max(LOW - 4, least):
             return [*self._format_short_answers(), *([[("class:dim", HELD)]] if self.is_held else [])]
         rows = [self._format_option(number, each) for number, each in enumerate(self.question.options)]
+        whole = [
+            row
+            for number, each in enumerate(self.question.options)
+            for row in self._wrap_option(number, each)
+        ]
+        if len(whole) > len(rows) and self._has_room_for(len(whole)):
+            rows = whole
         if self.rows == least and not self.is_held:
             return [*rows]
         hint = HELD if self.is_held else self._format_hint()
         return [*rows, [("class:dim", truncate_text(hint, self.columns - 4))]]
+
+    def _has_room_for(self, answers: int) -> bool:
+        """Return whether answers of so many rows leave the question its own rows."""
+        text = max(len(self._wrap_what()) + len(self._draw_change().rows), LEAST)
+        return text + len(self._wrap_why()) + self._has_gaps + answers + 3 <= self.rows  # edges and hint
+
+    def _wrap_option(self, number: int, option: Option) -> list[Row]:
+        """Return an answer with all of its text, on further rows what the first one has no room for."""
+        row = self._format_option(number, option)
+        start = self._format_box(number, option) or " "
+        shown = "".join(text for _, text in row[2:])
+        if shown == f"{start} {option.label}" + (f": {option.about}" if option.about else ""):
+            return [row]
+        *head, (style, _), _ = row
+        indent = " " * (sum(measure_columns(text) for _, text in head) + len(start) + 1)
+        room = self.columns - 4 - len(indent)
+        labels, abouts = split_columns(option.label, room), wrap_words(option.about, room).split("\n")
+        return [
+            [*head, (style, f"{start} {labels[0]}")],
+            *([("", indent), (style, each)] for each in labels[1:]),
+            *([("", indent), ("class:dim", each)] for each in abouts if each),
+        ]
 
     def _format_option(self, number: int, option: Option) -> Row:
         marked = number == self.current and not self.is_held
@@ -168,19 +196,22 @@ HELD = "keys answer when you pause typing"
 
 
 def print_frame(title: str, text: str, hint: str, terminal: Terminal) -> str:
-    """Return a framed text with its title and a hint, as lines to be printed; the text is safe to show."""
-    columns, side = min(terminal.columns - 1, WIDEST), _CORNERS[terminal.unicode][5]
-    top, bottom = _draw_edges(title, columns, unicode=terminal.unicode)
-    rows = wrap_words(text, columns - 4).split("\n")
-    hints = wrap_words(hint, columns - 4).split("\n")
-    body: list[Row] = [*([("", row)] for row in rows), *([("class:dim", row)] for row in hints)]
-    lines: list[Row] = [top, *(_enclose(row, columns, side) for row in body), bottom]
-    styles = {"class:dim": "dim", "class:frame": "yellow", "class:question": "bold"}
-    return "".join(
-        "".join(apply_style(part, styles.get(style, "")) if terminal.colour else part for style, part in row)
-        + "\n"
-        for row in lines
-    )
+    """Return a text with its title and a hint, as lines to be printed; the text is safe to show.
+
+    It has no edges across the window: a terminal that becomes narrower would break them.
+    """
+    room = min(terminal.columns, WIDEST) - 4
+    corner, _, low_corner, _, line, side = _CORNERS[terminal.unicode]
+    paint = make_painter(colour=terminal.colour)
+    asked = [f"{paint(side, 'yellow')} {row}" for row in wrap_words(text, room).split("\n")]
+    first, *rest = wrap_words(hint, room - 1).split("\n")
+    rows = [
+        f"{paint(corner + line, 'yellow')} {paint(title, 'bold')}",
+        *asked,
+        f"{paint(low_corner + line, 'yellow')} {paint(first, 'dim')}",
+        *(f"   {paint(row, 'dim')}" for row in rest),
+    ]
+    return "".join(f"{row}\n" for row in rows)
 
 
 def format_whole_question(question: Question, terminal: Terminal) -> str:

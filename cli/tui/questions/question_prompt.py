@@ -26,6 +26,7 @@ class QuestionPrompt:
     current: int = 0
     marked: set[str] = field(default_factory=set)
     _moved: bool = False
+    _has_typed: bool = False  # keys that have no meaning here
     _kept: Document = field(default_factory=Document)
 
     def move(self, rows: int) -> None:
@@ -47,6 +48,7 @@ class QuestionPrompt:
                 else:
                     self._choose(option, buffer)
                 return
+        self._has_typed |= key.isprintable()
 
     def begin_line(self, typed: str, buffer: Buffer) -> bool:
         """Begin the line of the free answer with a typed character; return False if it has another meaning."""
@@ -63,9 +65,10 @@ class QuestionPrompt:
     def take_current(self, buffer: Buffer) -> None:
         """Answer with the current option, or with those that were marked (Enter).
 
-        Not while the prompt holds text and nothing was moved or marked: then Enter was meant for the text.
+        Not while the prompt holds text, or after keys without a meaning, if nothing was moved or marked: then Enter was
+        meant for a text.
         """
-        if self._moved or not buffer.text:
+        if self._moved or not (buffer.text or self._has_typed):
             self._choose(self.question.options[self.current], buffer)
 
     def _toggle_mark(self, option: Option) -> None:

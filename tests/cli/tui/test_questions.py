@@ -35,6 +35,20 @@ def test_another_change_of_the_same_file_is_another_question(shop: Path) -> None
 
 
 @pytest.mark.slow
+def test_a_command_that_is_typed_at_a_question_allows_nothing(shop: Path) -> None:
+    turns = [{"calls": [call("shell", command="git fetch --prune origin")]}, {"text": "So be it."}]
+    with talk(shop, turns, "--tests", "true", rows=30) as terminal:
+        at_rest(terminal)
+        terminal.type("fetch it\r")
+        terminal.wait("❯ y  Yes, once")
+        terminal.type("/model\r\x1b[A")
+        terminal.wait("❯ t  No, and tell it why")
+        terminal.type("\x1b[A\r")
+        terminal.wait("So be it.")
+        assert "denied: the user refused it" in terminal.everything
+
+
+@pytest.mark.slow
 def test_actions_that_run_at_once_ask_one_after_the_other(shop: Path) -> None:
     home = Home.from_environment()
     home.config.mkdir(parents=True)

@@ -243,6 +243,40 @@ def test_what_is_typed_after_escape_arrives_whole(shop: Path) -> None:
     assert not log_prompts()
 
 
+MEANT = (
+    "the price with the tax of the country that the parcel is sent to, which is what shops there have to show"
+)
+
+
+def test_a_question_is_whole_in_each_size_of_the_window_and_leaves_no_edges(shop: Path) -> None:
+    """All of its answers are read; what remains of it, once it is answered, is no box that a narrow window breaks."""
+    tax = {"question": "Gross or net?", "options": [f"gross: {MEANT}", "net: without any tax"]}
+    above = "\n".join(f"- line {number}" for number in range(60))  # tmux keeps the empty rows of a window below
+    turns = [{"text": f"{above}\n\nAsk."}, {"calls": [call("ask_user", questions=[tax])]}, {"text": "So it is."}]
+    terminal = Tmux(shop, [*cli.PATCHWRIGHT, "--model", script(shop.parent, turns)], 100, 40)
+    try:
+        terminal.wait("⇧⇥")
+        terminal.type("go", "Enter")
+        terminal.wait("✔ done")
+        terminal.type("which total?", "Enter")
+        terminal.wait("Gross or net?")
+        for columns, rows in ((100, 40), (80, 40), (120, 45), (70, 45), (90, 30)):
+            terminal.do("resize-window", "-x", f"{columns}", "-y", f"{rows}")
+            seen = terminal.settle()
+            for part in ("Gross or net?", "╭", "╮", "╰", "╯"):
+                assert seen.count(part) == 1, seen
+            is_whole = MEANT in " ".join(seen.replace("│", " ").split())
+            assert is_whole, seen
+        terminal.type("Down", "Enter")
+        terminal.wait("So it is.")
+        terminal.do("resize-window", "-x", "45")
+        seen = terminal.settle()
+        assert "│ Gross or net?\n╰─ ❯ net\n" in seen
+        assert "╮" not in seen
+    finally:
+        terminal.close()
+
+
 def log_prompts() -> list[str]:
     """The prompts of all sessions."""
     events = [json.loads(line) for log in logs() for line in log.read_text().splitlines()]

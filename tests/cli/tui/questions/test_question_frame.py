@@ -101,7 +101,10 @@ def test_letters_digits_and_arrows_answer(keys: list[str], typed: str, name: str
 
 def test_enter_that_was_meant_for_a_text_answers_nothing() -> None:
     assert answer(["enter"], "half a line") is None
-    assert answer(["z"], "") is None
+    assert answer([*"/model", "enter"], "") is None
+    given = answer([*"/model", "up", "enter"], "")
+    assert given is not None
+    assert given.name == "no"
 
 
 HIDDEN = "a\u00a0b\u202ec\x1b[8md\te\rf\u200d"
