@@ -24,7 +24,15 @@ _NO_TOOLS = compile_lazily(
 _PASSING_KINDS = {429: "rate limited", 503: "the server is overloaded", 529: "the server is overloaded"}
 
 LONGEST_MESSAGE = 2_000
-"""Characters of an error's text in which wordings are looked for; 300 of them are shown."""
+"""Characters of an error's text in which wordings are looked for."""
+
+LONGEST_SHOWN = 1_000
+"""Characters of them that are shown: providers explain a limit, with addresses, in about 500."""
+
+_PAGE_TITLE = compile_lazily(
+    r"\A\s*<(?:!doctype html|html)\b.{0,500}?<title>([^<]{1,200})</title>", re.IGNORECASE | re.DOTALL
+)
+"""What a proxy's page says; the rest of it is markup."""
 
 SHORTEST_KEY = 8
 """Characters of the shortest key that is masked. A placeholder such as "x" stands in every other word."""
@@ -51,7 +59,7 @@ class RequestTarget:
 def classify_failure(asked: RequestTarget, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
     """Return the exception for an answer other than 200: TransientError, ContextOverflow or another UserError."""
     code, text = parse_error_body(body)
-    words = f": {mask_key(sanitize_line(text, 300), asked.key)}" if text else ""
+    words = f": {mask_key(sanitize_line(text, LONGEST_SHOWN), asked.key)}" if text else ""
     if status in (401, 403) or code in _NO_CREDIT:
         variable = asked.variable or "the API key"
         hint = f"Check {variable}: is it for this provider, still valid, and paid for?"
@@ -116,7 +124,8 @@ def parse_error_body(body: bytes) -> tuple[str, str]:
     try:
         error = json.loads(text)
     except (ValueError, RecursionError):  # a proxy's page, a plain line
-        return "", sanitize_line(text, LONGEST_MESSAGE)
+        title = _PAGE_TITLE.search(text)
+        return "", sanitize_line(title[1] if title else text, LONGEST_MESSAGE)
     if isinstance(error, list) and error:
         error = error[0]
     if isinstance(error, dict):

@@ -19,7 +19,9 @@ pytestmark = pytest.mark.slow
 
 WORDS = (
     "Rate limit reached for gpt-x in organization org-abc on tokens per min (TPM): Limit 30000, Used 29000,"
-    " Requested 4000. Visit https://example.org/account/rate-limits to learn more."
+    " Requested 4000. Visit https://example.org/account/rate-limits to learn more. The headers of the answer tell what"
+    " is left. Shorten the prompt or the answer that is asked for, wait for the next minute, or ask for a higher limit"
+    " of your organization at https://example.org/contact."
 )
 
 
@@ -44,6 +46,42 @@ def test_a_rate_limit_is_counted_down_and_told_in_the_words_of_the_provider(shop
             assert all(len(row) <= 80 for row in terminal.everything.split("\n"))
             leave(terminal)
     assert len(endpoint.requests) == 3
+
+
+PAGE = (
+    "<html>\n<head><title>502 Bad Gateway</title></head>\n<body><hr><center>proxy/1.2</center></body></html>"
+)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "live", "words"),
+    [
+        (build_refusal("Something broke here.", 500), "The server failed (500)", "Something broke here."),
+        (build_refusal("Overloaded", 529), "The server is overloaded", "Overloaded"),
+        (
+            RawAnswer(pieces=[PAGE.encode()], status=502, kind="text/html"),
+            "The server failed (502)",
+            "502 Bad Gateway",
+        ),
+    ],
+)
+def test_a_failing_server_is_asked_again_and_told_in_its_words(
+    shop: Path, refusal: RawAnswer, live: str, words: str
+) -> None:
+    with RawEndpoint(
+        answer_in_turn(replace(refusal, headers={"Retry-After": "2"}), stream("It is a shop.", ends=True))
+    ) as endpoint:
+        argv = [*cli.PATCHWRIGHT, "--model", "openai/local", "--api-base", endpoint.url]
+        with Terminal(argv, cwd=shop, env=cli.environment({}), columns=100, rows=30) as terminal:
+            at_rest(terminal)
+            terminal.type("what is this?\r")
+            terminal.wait(f"{live} · again in 2 s · attempt 2 of 4 · ")
+            assert "esc to stop" in terminal.text
+            terminal.wait("✔ done")
+            at_rest(terminal)
+            assert f": {words}; trying again in " in " ".join(terminal.everything.split())
+            assert "<" not in terminal.everything
+            leave(terminal)
 
 
 def test_the_error_of_a_provider_is_broken_between_words(shop: Path) -> None:
