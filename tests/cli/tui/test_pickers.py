@@ -116,6 +116,21 @@ def test_a_model_is_chosen_from_those_that_can_be_used(
     assert not list(Home.from_environment().config.glob("*"))  # nothing is stored
 
 
+@pytest.mark.parametrize("columns", [40, 80])
+def test_what_a_row_has_no_room_for_is_read_below_it(shop: Path, columns: int) -> None:
+    prompt = "mend the total of the cart so that " + " and ".join(f"price{number}" for number in range(8))
+    with talk(shop, [{"text": "First."}], columns=columns, rows=30) as terminal:
+        at_rest(terminal)
+        ask(terminal, prompt, "First.")
+        terminal.type("\x1b\x1b")
+        terminal.wait("1 of 1")
+        shown = terminal.text.rpartition("Go back to before which prompt?")[2]
+        assert prompt in " ".join(shown.replace("│", " ").split())
+        terminal.type("\x1b")
+        at_rest(terminal)
+        leave(terminal)
+
+
 def test_one_without_any_model_can_choose_one(shop: Path, ollama: str) -> None:
     env = cli.environment({"OLLAMA_HOST": ollama})
     with Terminal([*cli.PATCHWRIGHT, "--model", "offline"], cwd=shop, env=env) as terminal:
