@@ -201,7 +201,7 @@ def print_frame(title: str, text: str, hint: str, terminal: Terminal) -> str:
     It has no edges across the window: a terminal that becomes narrower would break them.
     """
     room = min(terminal.columns, WIDEST) - 4
-    corner, _, low_corner, _, line, side = _CORNERS[terminal.unicode]
+    corner, _, low_corner, _, line, side = tuple(_CORNERS[terminal.unicode])
     paint = make_painter(colour=terminal.colour)
     asked = [f"{paint(side, 'yellow')} {row}" for row in wrap_words(text, room).split("\n")]
     first, *rest = wrap_words(hint, room - 1).split("\n")
