@@ -14,7 +14,7 @@ async def finish(
     summary: str, status: Literal["done", "nothing to do", "not achieved"] = "done", *, at: Workspace
 ) -> Observation:
     """End the turn: the task is done, or cannot be."""
-    text = summary.strip()
+    text = _strip_blanks(summary)
     return Observation(text=text or "finished", data={"summary": text, "status": status})
 
 
@@ -24,8 +24,14 @@ async def propose(summary: str, *, at: Workspace) -> Observation:
 
     summary: for the user: the changes, how sure each is, and how to have them written
     """
-    text = summary.strip()
+    text = _strip_blanks(summary)
     return Observation(text=text or "proposed", data={"summary": text, "status": PROPOSED})
+
+
+def _strip_blanks(summary: str) -> str:
+    """Return a summary without blanks around it; the indentation of a first line that is code stays."""
+    text = summary.rstrip().lstrip("\r\n")
+    return text if text.startswith(("    ", "\t")) else text.lstrip()
 
 
 PROPOSED = "proposed"

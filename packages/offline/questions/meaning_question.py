@@ -32,11 +32,10 @@ class WishQuestion:
         """Ask if the words leave it open, and tell the model the answer."""
         if self.model_name() != "offline":
             return GO_ON
-        from agent.prompt.prompt_reader import read_intent
         from agent.prompt.proposal_answers import accepts_proposal
-        from packages.offline.model.intent.chosen_wish import ANSWER_CHOSEN, REPAIR_CHOSEN
+        from packages.offline.model.intent.chosen_wish import ANSWER_CHOSEN, REPAIR_CHOSEN, decide_wish
 
-        if accepts_proposal(prompt) or read_intent(prompt).kind != "unclear":
+        if accepts_proposal(prompt) or decide_wish(prompt, ()) != "unclear":
             return GO_ON
         match await self.ask_meaning():
             case "repair":

@@ -31,7 +31,10 @@ def test_it_says_what_it_can_do_and_commits_only_when_asked_to(shop: Path) -> No
     argv = [*cli.PATCHWRIGHT, "--model", "offline"]
     with Terminal(argv, cwd=shop, env=cli.environment({}), columns=100, rows=40) as terminal:
         at_rest(terminal)
-        ask(terminal, "what can you do?", "make the failing tests pass")
+        for question in ("what can you do?", "help", "hello", "who are you?"):
+            ask(terminal, question, "make the failing tests pass")
+        ask(terminal, "what does cart.py do?", "1–2: def total(items)")
+        assert any(row.strip() == "1–2: def total(items)" for row in terminal.everything.split("\n"))
         assert "✗" not in terminal.everything
         ask(terminal, "make the tests pass", "1 bug found and fixed")
         assert "✔ done" in terminal.everything

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agent.prompt.prompt_intent import Kind
 from agent.prompt.prompt_reader import read_intent
+from packages.offline.model.intent.question_topics import asks_for_abilities
 
 REPAIR_CHOSEN = "[The person was asked what the prompt means, and answered: repair what fails.]"
 ANSWER_CHOSEN = "[The person was asked what the prompt means, and answered: only answer, change nothing.]"
@@ -19,5 +20,7 @@ def decide_wish(prompt: str, notes: Sequence[str]) -> Kind:
     if REPAIR_CHOSEN in notes:
         return "repair"
     wish = read_intent(prompt).kind
+    if wish == "unclear" and asks_for_abilities(prompt):
+        return "answer"
     forbidden = any(read_intent(note).forbids_edits for note in notes)
     return "answer" if forbidden and wish in ("repair", "unclear") else wish

@@ -51,7 +51,8 @@ _PATTERNS: Mapping[Topic, Sequence[str]] = {
         r"^(?:(?:hello|hi|hey|so|and|ok)[\s,.!]+)*(?:what|which (?:things|questions|tasks)|how) (?:else )?(?:can|could"
         r"|do|are) (?:you|patchwright)(?: able to)?(?: do| help| answer| offer| work on)?"
         r"(?: (?:me|us|for me|for us|here|with|in general|without a model|with this (?:project|repo\w*)))*$",
-        r"^(?:help(?: me)?|what now|how does this work|how do i use (?:you|this|patchwright))$",
+        r"^(?:help(?: me)?|what now|how does this work|how do i use (?:you|this|patchwright)|(?:who|what) are you)$",
+        r"^(?:hello|hi|hey|hallo|hola|bonjour|good (?:morning|afternoon|evening))(?:[\s,]+(?:there|patchwright))?$",
         r"^was kannst du(?: (?:alles|tun|machen|für mich))*$",
         r"^(?:que peux-tu faire|que sais-tu faire|qué puedes hacer)$",
         r"^(?:你能做什么|你可以做什么|何ができますか?)$",
@@ -269,6 +270,12 @@ def read_question(prompt: str) -> Question | None:
     if topic is None and (len(_list_content_words(text)) >= 2 or names):
         topic = "describe" if names and is_sure_name(names[0]) else "words"
     return Question(topic=topic, text=text, names=names) if topic is not None else None
+
+
+def asks_for_abilities(prompt: str) -> bool:
+    """Return whether a prompt asks what the engine itself can do, or only greets it."""
+    question = read_question(prompt)
+    return question is not None and question.topic == "abilities"
 
 
 def find_names(text: str) -> list[str]:
