@@ -37,6 +37,7 @@ from cli.tui.screen.terminal_writer import TerminalWriter
 
 if TYPE_CHECKING:
     from agent.model.protocol import RetryWait
+    from cli.tui.questions.question_prompt import QuestionPrompt
 
 FRAME = 0.016
 """Minimum seconds between two redraws; faster updates are drawn together."""
@@ -296,10 +297,15 @@ class Screen:
             rewind=host.offer_rewind,
             recall=host.pop_queued,
             cycle=host.cycle_access,
-            asking=lambda: None if self._is_question_held() else self._live.asking,
+            asking=self._get_asking,
             show=self._print_question,
             paste_image=self._images.insert_image,
         )
+
+    def _get_asking(self) -> QuestionPrompt | None:
+        """Return the question that takes the keys: those that come with its answer, at once, go to the prompt."""
+        asking = self._live.asking
+        return None if asking is None or asking.answer.done() or self._is_question_held() else asking
 
     def _record_typing(self) -> None:
         """Record the time of a text input."""
