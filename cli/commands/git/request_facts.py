@@ -36,7 +36,7 @@ class RequestFacts:
 def read_request_facts(root: Path, commits: Collection[str]) -> RequestFacts:
     """Return the facts of the turns that made these commits."""
     from agent.app_dirs import Home
-    from agent.events import End, Prompt
+    from agent.events import End, ObservationEvent, Prompt
     from agent.session.log import read_events
     from agent.session.session_preview import list_logs
     from sandbox.errors import UserError
@@ -46,17 +46,22 @@ def read_request_facts(root: Path, commits: Collection[str]) -> RequestFacts:
     issues: dict[tuple[str, int], None] = {}
     tests: dict[str, None] = {}
     for log in newest:
-        text = ""
+        text = checked = ""
         try:
             for event in read_events(log.parent):
                 if isinstance(event, Prompt):
-                    text = event.text
-                elif isinstance(event, End) and event.commit in commits:
+                    text, checked = event.text, ""
+                    continue
+                if isinstance(event, End):
+                    checked, made = event.verification, event.commit
+                else:  # by `/commit`, after the turn
+                    made = str(event.data.get("commit", "")) if isinstance(event, ObservationEvent) else ""
+                if made in commits:
                     found = _ISSUE.search(text)
                     if found is not None:
                         issues[found[2], int(found[1])] = None
-                    if event.verification.startswith("passed"):
-                        tests[event.verification.partition(": ")[2]] = None
+                    if checked.startswith("passed"):
+                        tests[checked.partition(": ")[2]] = None
         except (OSError, UserError):  # gone, or damaged: the other sessions count
             continue
     return RequestFacts(issues=tuple(issues), tests=tuple(filter(None, tests)))

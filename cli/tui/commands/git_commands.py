@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cli.tui.commands.slash_command import Command
+from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ async def commit(chat: Conversation, argument: str) -> None:
     """Commit the changes of this session, and none of the user's."""
     from cli.tui.questions.signing_trust import offer_signing_trust
 
+    if chat.runtime.toolbox.get("git_commit") is None:
+        hint = "It was begun with --no-commit, or reads only. Your own git does it: !git commit -a"
+        raise UserError(Fault.USAGE, "this session makes no commits", hint)
     made = await chat.runtime.committer.commit_now()
     if made is None:
         chat.show_message("nothing to commit: this session has changed no file")

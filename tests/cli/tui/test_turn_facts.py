@@ -50,6 +50,32 @@ def test_red_tests_and_a_missing_commit_stand_in_the_summary(failing_shop: Path)
 
 
 @pytest.mark.slow
+def test_a_pull_request_tells_the_tests_of_what_a_person_committed(shop: Path) -> None:
+    git(shop, "switch", "-qc", "feature")
+    turns = [{"calls": [EDIT]}, {"text": "It adds up."}]
+    with talk(shop, turns, "--tests", "true") as terminal:
+        at_rest(terminal)
+        ask(terminal, "take the one away in cart.py", "It adds up.")
+        ask(terminal, "/commit", "● git_commit")
+        leave(terminal)
+    assert cli.run("pr", "--base", "main", cwd=shop).code == 0
+    assert "## Tests\n\n- exit 0" in (shop / ".git/patchwright-pr.md").read_text()
+
+
+@pytest.mark.slow
+def test_a_conversation_that_may_not_commit_says_so(shop: Path) -> None:
+    with talk(
+        shop, [{"calls": [EDIT]}, {"text": "It adds up."}], "--tests", "true", "--no-commit"
+    ) as terminal:
+        at_rest(terminal)
+        ask(terminal, "take the one away in cart.py", "It adds up.")
+        assert "/commit" not in terminal.everything
+        ask(terminal, "/commit", "this session makes no commits")
+        assert "there is no tool" not in terminal.everything
+        leave(terminal)
+
+
+@pytest.mark.slow
 def test_what_a_rewind_of_the_conversation_took_back_is_redone(shop: Path) -> None:
     turns = [{"calls": [EDIT]}, {"text": "It adds up."}]
     with talk(shop, turns, "--tests", "true") as terminal:
