@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from string import ascii_letters, digits
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.application import get_app
@@ -222,9 +223,11 @@ def _bind_stop_keys(add: _KeyBinder, keys: KeyBindings, deeds: KeyCallbacks, fre
     add("stop", free, stop)
     keys.add("<sigint>")(stop)
     add("interrupt", free & ~has_completions & ~vi_insert_mode, interrupt_step)
-    # Fast typing and Alt send the same: a command or note that begins right after Escape is more likely than Alt-/.
+    # Fast typing and Alt send the same: a line that begins right after Escape is more likely than Alt and its first key.
     for sign in "/#":
         keys.add("escape", sign, filter=free & ~has_completions & ~vi_insert_mode)(begin_line)
+    for sign in ascii_letters + digits:
+        keys.add("escape", sign, filter=free & empty & ~has_completions & emacs_insert_mode)(begin_line)
     add("rewind", free & ~has_completions & empty, rewind)
     add("leave", free & empty, leave)
     add("suspend", free, suspend)

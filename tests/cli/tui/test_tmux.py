@@ -229,7 +229,7 @@ def test_what_is_typed_after_escape_arrives_whole(shop: Path) -> None:
     try:
         terminal.do("set", "-g", "escape-time", "0")
         terminal.wait("⇧⇥")
-        for typed in ("/diff", "#note", "!make", "@cart"):
+        for typed in ("/diff", "#note", "!make", "@cart", "fix it", "2 carts"):
             for delay in (0, 0.02, 0.05, 0.1, 0.2, 0.4):
                 terminal.type("Escape")
                 time.sleep(delay)
@@ -251,8 +251,14 @@ MEANT = (
 def test_a_question_is_whole_in_each_size_of_the_window_and_leaves_no_edges(shop: Path) -> None:
     """All of its answers are read; what remains of it, once it is answered, is no box that a narrow window breaks."""
     tax = {"question": "Gross or net?", "options": [f"gross: {MEANT}", "net: without any tax"]}
-    above = "\n".join(f"- line {number}" for number in range(60))  # tmux keeps the empty rows of a window below
-    turns = [{"text": f"{above}\n\nAsk."}, {"calls": [call("ask_user", questions=[tax])]}, {"text": "So it is."}]
+    above = "\n".join(
+        f"- line {number}" for number in range(60)
+    )  # tmux keeps the empty rows of a window below
+    turns = [
+        {"text": f"{above}\n\nAsk."},
+        {"calls": [call("ask_user", questions=[tax])]},
+        {"text": "So it is."},
+    ]
     terminal = Tmux(shop, [*cli.PATCHWRIGHT, "--model", script(shop.parent, turns)], 100, 40)
     try:
         terminal.wait("⇧⇥")

@@ -193,6 +193,25 @@ def test_a_command_that_is_typed_after_escape_keeps_its_slash(shop: Path, delay:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("delay", [0, 0.05, 0.2, 0.4])
+def test_what_is_typed_after_a_list_a_pager_or_a_question_arrives_whole(shop: Path, delay: float) -> None:
+    turns = [{"calls": [call("shell", command="git fetch --prune origin")]}, {"text": "So be it."}]
+    opened = {"/theme\r": "type to narrow", "\x0f": "PgDn", "go\r": "❯ y  Yes, once"}
+    with talk(shop, turns, "--tests", "true", rows=30) as terminal:
+        at_rest(terminal)
+        for keys, seen in opened.items():
+            terminal.type(keys)
+            terminal.wait(seen)
+            terminal.type(ESCAPE)
+            time.sleep(delay)
+            terminal.type("/help")
+            terminal.wait(lambda: prompted(terminal) == "/help")
+            cleared(terminal)
+        assert "So be it." in terminal.everything
+        leave(terminal)
+
+
+@pytest.mark.slow
 def test_letters_after_a_lone_escape_are_typed_and_alt_is_alt(shop: Path) -> None:
     with talk(shop, [{"text": "Sent."}]) as terminal:
         at_rest(terminal)
