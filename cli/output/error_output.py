@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import sys
 from typing import TYPE_CHECKING
 
 from cli.output.standard_streams import write_error
+from cli.output.style.terminal import Terminal, wrap_words
 from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text
 from sandbox.secrets.child_environment import redact
@@ -15,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def write_user_error(error: UserError) -> None:
-    """Write an error to standard error: `patchwright: MESSAGE`, then the hint."""
-    write_error(
-        _sanitize_text(f"patchwright: {error.message}\n" + (f"  {error.hint}\n" if error.hint else ""))
-    )
+    """Write an error to standard error: `patchwright: MESSAGE`, then the hint; on a terminal broken between words."""
+    text = _sanitize_text(f"patchwright: {error.message}\n" + (f"  {error.hint}\n" if error.hint else ""))
+    terminal = Terminal.from_stream(sys.stderr)
+    write_error(wrap_words(text, terminal.columns) if terminal.tty else text)
 
 
 def classify_error(error: BaseException) -> tuple[Exit, UserError | None]:

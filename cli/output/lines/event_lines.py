@@ -57,10 +57,7 @@ SUSPECTS = 5
 """Maximum rows under a test run and a fault localization; the rest is in the log."""
 
 REASON_LINES = 3
-"""Lines below a failure that ends in a colon."""
-
-OUTPUT_LINES = 3
-"""Lines of a failed command's output: enough to recognise the error."""
+"""Lines below a failure that ends in a colon, or of a failed command's output; and the rows that one of them takes."""
 
 _SILENT = {"plan", "finish", "propose"}
 """Tools with their own view: the plan, and the summary that ends a turn."""
@@ -307,14 +304,16 @@ class LineView:
         lines[0] = lines[0].removeprefix(f"{event.tool}: ")
         # The reason of a refusal that ends in a colon (git's, a hook's) stands below it.
         for line in lines[: 1 + REASON_LINES if lines[0].rstrip().endswith(":") else 1]:
-            yield self._paint(self._format_detail(line), "red")
+            rows = self._wrap_words(self._format_detail(line, REASON_LINES), "  ")
+            yield self._paint("\n".join(rows), "red")
 
     def _format_output(self, event: ObservationEvent) -> Iterator[str]:
         if not event.data["exit"]:
             return
         lines = [line for line in event.text.splitlines()[1:] if line.strip()]
-        for line in select_decisive_lines(lines, OUTPUT_LINES):
-            yield self._paint(self._format_detail(line), "dim")
+        for line in select_decisive_lines(lines, REASON_LINES):
+            rows = self._wrap_words(self._format_detail(line, REASON_LINES), "  ")
+            yield self._paint("\n".join(rows), "dim")
 
     def _format_failures(self, report: Mapping[str, object]) -> Iterator[str]:
         listed = list(iterate_failures(report, FAILURES))
@@ -332,10 +331,10 @@ class LineView:
         if note := report.get("note"):
             yield self._paint(self._format_detail(str(note)), "yellow")
 
-    def _format_detail(self, text: str) -> str:
-        """Format one line of detail below an action."""
+    def _format_detail(self, text: str, rows: int = 1) -> str:
+        """Format one line of detail below an action, as long as it fits into `rows` rows."""
         line = sanitize_text(text).replace("\n", " ").replace("\t", " ")
-        return truncate_text(f"  {line}", self.width, ellipsis=self._get_mark("ellipsis"))
+        return truncate_text(f"  {line}", self.width * rows, ellipsis=self._get_mark("ellipsis"))
 
     def _format_plan_changes(self, event: PlanEvent) -> Iterator[str]:
         """Yield the whole plan when its items are new, otherwise only the items whose status changed."""

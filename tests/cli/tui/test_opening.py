@@ -155,6 +155,17 @@ def test_a_mistake_in_the_settings_is_told_as_ever(settings: str, said: str, sho
         assert "Traceback" not in terminal.everything
 
 
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_an_error_that_ends_it_is_broken_between_words(shop: Path, columns: int) -> None:
+    argv = [*cli.PATCHWRIGHT, "--model", "openai/local", "--api-base", "localhost:99"]
+    with Terminal(argv, cwd=shop, env=cli.environment(), columns=columns) as terminal:
+        assert terminal.wait_for_end() == 6
+        rows = terminal.everything.split("\n")
+        told = " ".join(row.strip() for row in rows)
+        assert "'localhost:99/chat/completions' does not say how to reach it" in told
+        assert "Write http:// or https:// before it" in told
+
+
 def test_nothing_of_the_session_is_imported_before_the_prompt_stands(shop: Path) -> None:
     argv = [
         sys.executable,

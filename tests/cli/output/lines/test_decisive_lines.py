@@ -88,15 +88,20 @@ def test_what_pytest_says_itself_is_cut_to_its_reason(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_refused_push_is_seen_in_a_conversation(tmp_path: Path) -> None:
+@pytest.mark.parametrize("columns", [40, 60, 100])
+def test_a_refused_push_is_seen_in_a_conversation(tmp_path: Path, columns: int) -> None:
+    """To its end, also in a narrow window."""
     shop = make_shop(tmp_path / "shop")
     (shop / "push.txt").write_text(PUSH)
     turns = [{"calls": [call("shell", command="cat push.txt; exit 1")]}, {"text": "It was refused."}]
-    with talk(shop, turns, "--tests", "true", columns=100) as terminal:
+    with talk(shop, turns, "--tests", "true", columns=columns, rows=40) as terminal:
         at_rest(terminal)
         ask(terminal, "what does it say?", "It was refused.")
-        assert "! [remote rejected] main -> main (protected branch hook declined)" in terminal.everything
-        assert "hint: three" not in terminal.everything
+        told = " ".join(terminal.everything.split())
+        assert "! [remote rejected] main -> main (protected branch hook declined)" in told
+        assert "error: failed to push some refs to 'github.com:x/shop.git'" in told
+        assert "hint: three" not in told
+        assert "+4 lines (Ctrl-O)" in told  # lines, not the rows that they take
         leave(terminal)
 
 
