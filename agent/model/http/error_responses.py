@@ -76,9 +76,9 @@ def classify_failure(asked: RequestTarget, status: int, headers: Mapping[str, st
         )
     if status in PASSING:
         passing = _PASSING_KINDS.get(status, f"the server failed ({status})")
-        return TransientError(
-            f"{asked.url} answered {status}{words}", parse_retry_after(headers), kind=passing
-        )
+        hint = "Try again later, or use another model"  # it runs, and its address is right
+        reason = f"{asked.url} answered {status}{words}"
+        return TransientError(reason, parse_retry_after(headers), kind=passing, hint=hint)
     if status == 404:
         message = f"{asked.url} knows no model {asked.model!r} (404){words}"
         hint = "Check the model's name and the API base, which usually ends in /v1"

@@ -131,7 +131,10 @@ def _cut_head(text: str, room: int, *, first: bool) -> str:
         fits += 1
     if text[fits : fits + 1] == " " and fits:
         return text[:fits]
-    space = text.rfind(" ", max(fits - _NEAR, 0), fits)
+    start, end = text.rfind(" ", 0, fits) + 1, text.find(" ", fits)
+    word = text[start:] if end < 0 else text[start:end]
+    is_address = "://" in word and measure_columns(word) <= room  # and fits into the next row
+    space = start - 1 if is_address else text.rfind(" ", max(fits - _NEAR, 0), fits)
     if space > 0 and text[:space].strip():
         return text[: space + 1]
     return text[: max(fits, 1 if first else 0)]

@@ -68,7 +68,7 @@ class PlainFrontend:
 
     def _handle_interrupt(self, host: InputHandler) -> None:
         if not host.interrupt():
-            self.print("")
+            self.print("")  # only a new row, and the prompt again
 
     async def _read_input(self, host: InputHandler, lines: asyncio.Queue[str | None]) -> None:
         kept: list[str] = []

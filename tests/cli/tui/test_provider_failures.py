@@ -94,6 +94,8 @@ def test_the_error_of_a_provider_is_broken_between_words(shop: Path) -> None:
             at_rest(terminal)
             words = {word for word in re.split(r"\s+", terminal.everything) if word.isalpha()}
             assert {"organization", "Requested", "learn"} <= words
+            assert "https://example.org/account/rate-limits " in terminal.everything.replace("\n", " ")
+            assert "https://example.org/contact." in terminal.everything
             leave(terminal)
 
 

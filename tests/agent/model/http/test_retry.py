@@ -5,7 +5,8 @@ from email.utils import formatdate
 
 import pytest
 
-from agent.model.http.retry import PATIENCE, TRIES, RetryBudget, parse_retry_after
+from agent.model.http.error_responses import RequestTarget, classify_failure
+from agent.model.http.retry import PATIENCE, TRIES, RetryBudget, TransientError, parse_retry_after
 
 
 def test_pauses_grow_and_end_after_the_last_try() -> None:
@@ -42,3 +43,11 @@ def test_retry_after_may_be_a_date() -> None:
     asked = parse_retry_after({"retry-after": formatdate(time.time() + 30, usegmt=True)})
     assert asked is not None
     assert 25 < asked <= 30
+
+
+def test_of_a_server_that_answers_the_address_is_not_doubted() -> None:
+    target = RequestTarget(url="http://localhost/v1", model="x", key="", variable="")
+    for status in (429, 500, 529):
+        error = classify_failure(target, status, {}, b'{"error": {"message": "slow down"}}')
+        assert isinstance(error, TransientError)
+        assert error.hint == "Try again later, or use another model"
