@@ -28,8 +28,7 @@ def read_new_children(traces: list[SessionTrace]) -> Iterator[SessionTrace]:
 def _read_children(above: SessionTrace, seen: set[str], depth: int) -> Iterator[SessionTrace]:
     for name in above.branches:
         folder = above.folder.parent / name
-        log = folder / "log.jsonl"
-        if name in seen or Path(name).name != name or not name or log.is_symlink() or not log.is_file():
+        if name in seen or Path(name).name != name or not name or not _has_log(folder):
             continue
         seen.add(name)
         trace = SessionTrace(folder)
@@ -37,3 +36,12 @@ def _read_children(above: SessionTrace, seen: set[str], depth: int) -> Iterator[
         yield trace
         if depth > 1:
             yield from _read_children(trace, seen, depth - 1)
+
+
+def _has_log(folder: Path) -> bool:
+    """Return whether a folder has a log that is no link. Names in a damaged log may be longer than any file's."""
+    log = folder / "log.jsonl"
+    try:
+        return log.is_file() and not log.is_symlink()
+    except OSError:
+        return False

@@ -95,7 +95,7 @@ class WindowAccount:
         self._totals[entry.part] += entry.size
 
     def _shorten(self, place: int, event: Mapping[str, Any]) -> None:
-        if event.get("id") in self._undone:
+        if str(event.get("id")) in self._undone:
             return
         masked = event.get("masked")
         for name, text in masked.items() if isinstance(masked, dict) else ():
@@ -104,6 +104,8 @@ class WindowAccount:
                 self._replace(at, at + 1, len(str(text).encode("utf-8", "replace")) or MASKED_BYTES)
         folds = event.get("folds")
         for fold in folds if isinstance(folds, list) else ():
+            if not isinstance(fold, dict):
+                continue
             start = bisect_left(self._entries, parse_place(fold.get("first")), key=_get_place)
             end = bisect_right(self._entries, parse_place(fold.get("last")), key=_get_place)
             self._replace(start, end, len(str(fold.get("text", "")).encode("utf-8", "replace")))
