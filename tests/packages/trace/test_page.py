@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 import shutil
 import subprocess
 from html.parser import HTMLParser
@@ -14,7 +15,9 @@ import pytest
 
 from packages.trace.page import page as page_module
 from packages.trace.page.page import LONGEST_TEXT, encode_for_page, render_page
+from packages.trace.page.page_file import write_new_page
 from packages.trace.traced_sessions import read_traces
+from sandbox.errors import UserError
 from tests.packages.trace.written_logs import Log
 
 ASSETS = Path(page_module.__file__).parent
@@ -112,6 +115,17 @@ def test_a_page_is_bounded_by_cutting_its_longest_texts_in_the_middle(
     assert "begin 7 " in page
     assert " end 7" in page
     assert len(page) < 130_000
+
+
+def test_a_page_for_which_the_disk_has_no_room_leaves_no_file(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        with pytest.raises(UserError, match="cannot write"):
+            write_new_page(tmp_path / "page.html", b"x" * 100_000, "")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_json_for_a_page_is_the_same_when_parsed() -> None:
