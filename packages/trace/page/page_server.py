@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import sys
 import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -59,10 +60,18 @@ class TracedSession:
 
 def open_server(session: TracedSession, token: str, port: int = 0) -> ThreadingHTTPServer:
     """Return a server at 127.0.0.1. port: 0 for any free one. Raises OSError."""
-    server = ThreadingHTTPServer(("127.0.0.1", port), _Handler)
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", port), _Handler)
     server.session, server.token = session, token  # type: ignore[attr-defined]  # read by the handler
     return server
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Let pass that a browser closed its page, or that the session was removed; all else is a fault of ours."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -74,7 +83,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer a request of a client that has the token, at our own name, from our own page."""
         server: Any = self.server
-        address = urlsplit(self.path)
+        try:
+            address = urlsplit(self.path)
+        except ValueError:
+            return self._refuse(HTTPStatus.BAD_REQUEST)
         question = parse_qs(address.query)
         names = {f"127.0.0.1:{server.server_port}", f"localhost:{server.server_port}"}
         origin = self.headers.get("Origin")

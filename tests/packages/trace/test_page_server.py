@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
+import struct
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,3 +88,20 @@ def test_what_is_new_is_told_once(serve_session: Served) -> None:
     assert later > known
     serve_session.log.end()
     assert list_titles(later)[0] == ["done (exit code 0)"]
+
+
+def test_an_odd_address_and_a_browser_that_goes_away_print_nothing(
+    serve_session: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(200):  # more than the socket takes before the client reads
+        serve_session.log.step("shell", {"command": "cat big"}, "x" * 50_000)
+    link = socket.create_connection(("127.0.0.1", serve_session.port), timeout=30)
+    link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closed as by a kill
+    link.sendall(f"GET /?token={TOKEN} HTTP/1.1\r\nHost: 127.0.0.1:{serve_session.port}\r\n\r\n".encode())
+    link.recv(100)
+    link.close()
+    assert serve_session.ask("http://[x")[0] == 400
+    (serve_session.log.folder / "log.jsonl").unlink()
+    with pytest.raises(http.client.RemoteDisconnected):
+        serve_session.ask(f"/?token={TOKEN}")
+    assert capsys.readouterr().err == ""
