@@ -86,7 +86,8 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             address = urlsplit(self.path)
         except ValueError:
-            return self._refuse(HTTPStatus.BAD_REQUEST)
+            self._refuse(HTTPStatus.BAD_REQUEST)
+            return
         question = parse_qs(address.query)
         names = {f"127.0.0.1:{server.server_port}", f"localhost:{server.server_port}"}
         origin = self.headers.get("Origin")

@@ -35,6 +35,12 @@ function formatSeconds(seconds) {
   return seconds < 60 ? seconds.toFixed(1) + " s" : Math.floor(seconds / 60) + ":" + String(Math.floor(seconds % 60)).padStart(2, "0");
 }
 
+// Returns "" for none, and for a number that is no date: a damaged log may have any.
+function formatTime(seconds) {
+  const date = new Date((seconds || NaN) * 1000);
+  return Number.isNaN(date.getTime()) ? "" : date.toISOString();
+}
+
 function formatTokens(count) {
   if (!count) return "";
   return count < 1000 ? String(count) : count < 999950 ? (count / 1000).toFixed(1) + "k" : (count / 1e6).toFixed(1) + "M";
@@ -232,7 +238,7 @@ class Page {
     this.chosen = -1;
     const { facts, id, unread } = traced.about;
     this.at("title").textContent = makeVisible(facts.title || id);
-    const started = facts.started ? new Date(facts.started * 1000).toISOString().replace("T", " ").slice(0, 19) + " UTC" : "";
+    const started = formatTime(facts.started).replace("T", " ").replace(/\.\d+Z$/, " UTC");
     const sums = traced.rows.reduce((sum, row) => {
       if (row.usage) {
         sum.input += row.usage.input; sum.output += row.usage.output; sum.cached += row.usage.cached;
@@ -375,7 +381,7 @@ class Page {
     if (!row) { place.replaceChildren(); return; }
     const detail = this.shown.getDetail(this.chosen);
     const parts = [make("h2", row.number ? "Step " + row.number : row.kind)];
-    const facts = [row.event, row.model, row.time ? new Date(row.time * 1000).toISOString() : "", formatSeconds(row.seconds), detail.stop || "",
+    const facts = [row.event, row.model, formatTime(row.time), formatSeconds(row.seconds), detail.stop || "",
       detail.partial ? "interrupted" : "", detail.by ? "by " + detail.by : "", row.off ? "left by a rewind" : ""];
     parts.push(make("p", facts.filter(Boolean).join(" · "), "soft"));
     if (row.usage) {

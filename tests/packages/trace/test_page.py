@@ -143,6 +143,7 @@ const told = {
   seen: [findSeen(0, 240, 10000), findSeen(240000, 240, 10000), findSeen(0, 240, 3)],
   addresses: ["#step-12", "#e40", "#s-2.step-3", "#step-", "#x<y"].map(parseAddress),
   visible: makeVisible("a\\u202eb\\r\\nc\\u001b[1m\\ud83d\\ude00"),
+  times: [1795613000.5, 0, undefined, 1e14].map(formatTime),
   columns: groupColumns(Array.from({length: 10000}, (_, at) => ({sum: at % 100})), 180).length,
   first: new Traced({
     rows: [[0,"e1","prompt","x"],[1,"e2","step","y",0,0,true,true],[2,"e3","step","z",0,0,true,false]], block: 2
@@ -159,5 +160,6 @@ console.log(JSON.stringify(told));
         ("", 12, ""), ("", 0, "e40"), ("s-2", 3, ""), None, None,
     ]  # fmt: skip
     assert told["visible"] == "a<U+202E>b\nc\\x1b[1m\U0001f600"
+    assert told["times"] == ["2026-11-25T13:23:20.500Z", "", "", ""]
     assert told["columns"] <= 180
     assert told["first"] == 2
