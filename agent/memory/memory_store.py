@@ -180,7 +180,7 @@ class MemoryStore:
     def get_lesson(self, name: str) -> Lesson | None:
         """Return one lesson."""
         with self._read() as db:
-            row = db.execute("select * from lessons where id = ?", (name,)).fetchone()
+            row = db.execute("select * from lessons where id = ?", (clean_text(name),)).fetchone()
             return parse_lesson(row) if row else None
 
     @_begin_anew

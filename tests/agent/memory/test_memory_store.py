@@ -377,6 +377,13 @@ def test_a_record_that_does_not_fit_is_no_damage(store: MemoryStore) -> None:
     assert store.notices == []
 
 
+def test_a_name_that_is_no_text_is_of_no_lesson_and_no_damage(store: MemoryStore) -> None:
+    store.put_lessons([Lesson(id="L1", kind="note", claim="c")])
+    assert store.get_lesson("L1\udcff") is None, "as a command line in another encoding has it"
+    assert [each.id for each in store.list_lessons()] == ["L1"]
+    assert store.notices == []
+
+
 def test_what_two_sessions_make_of_a_lesson_at_once_both_counts(tmp_path: Path) -> None:
     store = MemoryStore(tmp_path / "c-1.sqlite")
     store.put_lessons([Lesson(id="L1", kind="note", claim="c")])
