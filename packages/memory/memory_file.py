@@ -13,6 +13,7 @@ from agent.memory.records import Case, Check, FailedCommand, KnownCommand, Lesso
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_pattern import compile_lazily
 from sandbox.parsed_data import parse_json
+from sandbox.sanitize import sanitize_json
 
 FORMAT = 1
 
@@ -30,9 +31,9 @@ def export_memory(store: MemoryStore) -> Iterator[str]:
     """Yield the lines of an export: a head, then one record a line. All texts were redacted when they were stored."""
     yield json.dumps({"patchwright_memory": FORMAT})
     for lesson in store.list_lessons():
-        yield json.dumps({"lesson": asdict(lesson)}, ensure_ascii=False)
+        yield sanitize_json(json.dumps({"lesson": asdict(lesson)}, ensure_ascii=False))
     for case in store.list_cases():
-        yield json.dumps({"case": asdict(case)}, ensure_ascii=False)
+        yield sanitize_json(json.dumps({"case": asdict(case)}, ensure_ascii=False))
 
 
 def import_memory(lines: Iterable[bytes], store: MemoryStore) -> tuple[int, int]:

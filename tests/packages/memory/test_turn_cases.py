@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from agent.memory.command_purposes import find_cause, find_purpose
+from agent.memory.memory_store import MemoryStore
+from agent.memory.records import Case
+from packages.memory.memory_file import export_memory, import_memory
 from tests.support.cli import call, run, script
 from tests.support.repo import Repo
 
@@ -68,6 +71,16 @@ def test_off_stores_nothing_and_an_export_can_be_imported(repo: Repo, tmp_path: 
     assert "set x to two" in run("memory", "list", cwd=repo.root).out
     assert "forgot 1 record" in run("memory", "forget", "c1", cwd=repo.root).out
     assert run("memory", "forget", "c1", cwd=repo.root).code == 2
+
+
+def test_an_export_shows_no_hidden_character(tmp_path: Path) -> None:
+    store = MemoryStore(tmp_path / "a.sqlite")
+    store.add_case(Case(session="s", event="e", time=1.0, task="\x9b31m red \u202e back"))
+    lines = list(export_memory(store))
+    assert all(each.isascii() for each in lines)
+    copy = MemoryStore(tmp_path / "b.sqlite")
+    import_memory([each.encode() for each in lines], copy)
+    assert [each.task for each in copy.list_cases()] == ["\x9b31m red \u202e back"]
 
 
 @pytest.mark.slow
