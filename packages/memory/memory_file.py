@@ -6,10 +6,11 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from agent.memory.memory_store import MemoryStore
-from agent.memory.records import Case, Check, FailedCommand, KnownCommand, Lesson
+from agent.memory.records import Case, Check, FailedCommand, KnownCommand, Lesson, LessonKind
+from packages.memory.lessons.claims import find_problem
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_pattern import compile_lazily
 from sandbox.parsed_data import parse_json
@@ -21,6 +22,8 @@ _MOST_RECORDS, _MOST_TEXT = 50_000, 4_000
 
 _MOST_NUMBER = 1e11
 """Of counts, and of seconds since the epoch: larger ones are no date, and do not fit into the store."""
+
+_ID = compile_lazily(r"L[0-9a-f]{8}")
 
 _NUMERIC = compile_lazily("int|float")
 
@@ -36,11 +39,11 @@ def export_memory(store: MemoryStore) -> Iterator[str]:
         yield sanitize_json(json.dumps({"case": asdict(case)}, ensure_ascii=False))
 
 
-def import_memory(lines: Iterable[bytes], store: MemoryStore) -> tuple[int, int]:
-    """Store the records of an export; return how many lessons and cases. Raises UserError if it is none.
+def import_memory(lines: Iterable[bytes], store: MemoryStore) -> tuple[int, int, list[str]]:
+    """Store the records of an export; return how many lessons and cases, and why others were left out.
 
-    Whoever wrote the file is not the person here: its lessons are claims without a standing, and none of them counts as
-    the person's words.
+    Whoever wrote the file is not the person here: its lessons are claims without a standing, none of them counts as the
+    person's words, and the rules for claims hold (`find_problem`). Raises UserError if it is no export.
     """
     lessons: list[Lesson] = []
     cases: list[Case] = []
@@ -63,16 +66,21 @@ def import_memory(lines: Iterable[bytes], store: MemoryStore) -> tuple[int, int]
         if number > _MOST_RECORDS:
             raise UserError(Fault.USAGE, f"more than {_MOST_RECORDS:,} records", "Import fewer.")
     known = {each.id for each in store.list_lessons(replaced=True)}
-    new = [each for each in lessons if each.id not in known]
+    problems = {each.id: find_problem(each) for each in lessons if each.id not in known}
+    new = [each for each in lessons if problems.get(each.id) == ""]
     store.put_lessons(new)
     if cases:
         store.add_cases(cases)
-    return len(new), len(cases)
+    return len(new), len(cases), [f"{name}: {problem}" for name, problem in problems.items() if problem]
 
 
 def _read_lesson(values: Mapping[str, Any]) -> Lesson:
     checks = tuple(_build(Check, each) for each in values.get("checks", ()))
     lesson = _build(Lesson, {**values, "checks": checks})
+    if _ID.fullmatch(lesson.id) is None:  # it is shown in front of the claim, unquoted
+        raise ValueError(f"id is {lesson.id[:20]!r}")
+    if lesson.kind not in get_args(LessonKind):
+        raise ValueError(f"kind is {lesson.kind[:20]!r}")
     now = time.time()  # what was confirmed in the future would not fade
     seen = min(lesson.seen or now, now)
     return replace(lesson, origin="import", good=0, bad=0, misses=0, replaced_by="", seen=seen)

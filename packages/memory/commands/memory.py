@@ -15,6 +15,7 @@ from cli.commands.group import ListingGroup
 from cli.commands.options import Folder
 from cli.output.standard_streams import print_json
 from sandbox.errors import Fault, UserError
+from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
     from agent.memory.memory_store import MemoryStore
@@ -159,10 +160,12 @@ def _import_export(source: Path, folder: Path) -> None:
     store = _open_store(folder)
     try:
         with source.open("rb") as lines:
-            lessons, cases = import_memory(lines, store)
+            lessons, cases, problems = import_memory(lines, store)
     except OSError as error:
         raise UserError(Fault.USAGE, f"cannot read {str(source)!r}: {error.strerror}") from error
     print(f"new lessons: {lessons}, cases: {cases}")
+    if problems:
+        print(sanitize_text(f"left out: {len(problems)} ({problems[0]})"))
 
 
 def share(
