@@ -35,10 +35,14 @@ _INDEX, _NO_NOTES = "MEMORY.md", ("rollout_summary_files", "keywords")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """One thing that another agent keeps. source: the file, for a person"""
+    """One thing that another agent keeps.
+
+    source: the file, for a person; folder: the one that is read as a whole, "" for a file that is read alone
+    """
 
     text: str
     source: str
+    folder: str = ""
 
 
 def read_claude_notes(root: Path) -> Iterator[Note]:
@@ -54,7 +58,7 @@ def read_claude_notes(root: Path) -> Iterator[Note]:
             if path.name == _INDEX:
                 yield from _split_notes(text, _shorten(path))
             else:
-                yield Note(text=_summarize(text), source=_shorten(path))
+                yield Note(text=_summarize(text), source=_shorten(path), folder=_shorten(folder))
     yield from _split_notes(_read(home / "CLAUDE.md"), _shorten(home / "CLAUDE.md"))
 
 

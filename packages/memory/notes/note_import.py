@@ -48,6 +48,7 @@ def import_notes(notes: Iterable[Note], store: MemoryStore, root: Path) -> Impor
     """Store notes as claims. Those of an earlier import of the same files that are not there any more are forgotten."""
     found: dict[str, Lesson] = {}
     problems: dict[str, None] = {}
+    read: set[str] = set()
     left = 0
     for number, note in enumerate(notes):
         lesson = _build_lesson(note, root)
@@ -57,15 +58,14 @@ def import_notes(notes: Iterable[Note], store: MemoryStore, root: Path) -> Impor
             problems[problem] = None
         else:
             found.setdefault(lesson.id, lesson)
+            read |= {note.source, note.folder or note.source}
     known = store.list_lessons(replaced=True)
     present = {each.id for each in known}
-    sources = {_find_source(each.event) for each in found.values()}
     gone = [
         each.id
         for each in known
         if each.origin == "import"
-        and each.event
-        and _find_source(each.event) in sources
+        and read & {each.event, each.event.rpartition("/")[0]}
         and each.id not in found
     ]
     if gone:
@@ -75,12 +75,6 @@ def import_notes(notes: Iterable[Note], store: MemoryStore, root: Path) -> Impor
     return ImportedNotes(
         new=len(new), known=len(found) - len(new), gone=len(gone), left=left, problems=tuple(problems)
     )
-
-
-def _find_source(path: str) -> str:
-    """Return what an import reads as a whole: a folder with a file for each fact, or a file."""
-    folder = path.rpartition("/")[0]
-    return folder if folder.endswith("/memory") else path
 
 
 def _build_lesson(note: Note, root: Path) -> Lesson:

@@ -149,6 +149,15 @@ def test_facts_of_claude_code_are_taken_one_a_file(repo: Repo, store: MemoryStor
     assert (again.new, again.known, again.gone) == (0, 3, 1), "what is gone there is forgotten here"
 
 
+def test_a_file_is_read_alone_whatever_its_folder_is_called(repo: Repo, store: MemoryStore) -> None:
+    for name in ("a", "b"):
+        path = repo.write(f"memory/{name}.md", f"- the fact of {name}\n- what is gone from {name}\n")
+        import_notes(read_markdown_notes(path), store, repo.root)
+    path.write_text("- the fact of b\n")
+    assert import_notes(read_markdown_notes(path), store, repo.root).gone == 1
+    assert set(by_claim(store)) == {"the fact of a", "what is gone from a", "the fact of b"}
+
+
 def test_a_worktree_uses_the_folder_of_the_main_one_and_a_setting_another(
     repo: Repo, claude: Path, tmp_path: Path
 ) -> None:
