@@ -22,6 +22,9 @@ _MOST_FILES, _MOST_NAMES, _MOST_TEXT = 20, 20, 2_000
 
 _TIMEOUT = 120.0
 
+_COMMIT = compile_lazily(r"\0([0-9a-f]{40,64}) (\d+)\n([^\0]*)\0")
+"""Head of a commit. A patch may hold such bytes, too: of files that an attribute calls text."""
+
 _FILE = compile_lazily(r"^\+\+\+ b/(.+?)\t?$", re.MULTILINE)
 _HUNK = compile_lazily(r"^@@ [^@\n]* @@ .{0,200}?(\w+)\s*(?:\(|:|\{|=|<|$)", re.MULTILINE)
 
@@ -49,12 +52,12 @@ def seed_from_history(store: MemoryStore, root: Path) -> int:
 
 def _parse_log(listed: str) -> Iterator[Case]:
     """Yield the cases of commits with few files, oldest first: the newest get the highest numbers."""
-    parts = listed.split("\0")[1:]
-    for about, patch in reversed(list(zip(parts[::2], parts[1::2], strict=False))):
-        head, _, message = about.partition("\n")
-        commit, _, seconds = head.partition(" ")
+    heads = list(_COMMIT.finditer(listed))
+    ends = [*(each.start() for each in heads[1:]), len(listed)]
+    for head, end in reversed(list(zip(heads, ends, strict=True))):
+        (commit, seconds, message), patch = head.groups(), listed[head.end() : end]
         files = list(dict.fromkeys(_FILE.findall(patch)))
-        if not 0 < len(files) <= _MOST_FILES or not seconds.isdigit() or not message.strip():
+        if not 0 < len(files) <= _MOST_FILES or not message.strip():
             continue
         yield Case(
             session=SESSION, event=commit, time=float(seconds), task=message.strip()[:_MOST_TEXT], source="history",

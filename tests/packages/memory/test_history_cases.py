@@ -43,6 +43,17 @@ def test_a_commit_leads_to_its_files_and_only_new_ones_are_added(repo: Repo, tmp
     assert seed_from_history(store, repo.root) == 1
 
 
+def test_a_patch_with_null_bytes_leaves_the_commits_before_it_their_files(repo: Repo, tmp_path: Path) -> None:
+    repo.write(".gitattributes", "*.dat diff\n")
+    repo.write("a.dat", "x\0y\n")
+    repo.commit_all("Add data")
+    store = MemoryStore(tmp_path / "c-1.sqlite")
+    assert seed_from_history(store, repo.root) == 3
+    assert [(each.task.split("\n")[0], len(each.places)) for each in store.list_cases()] == [
+        ("Add data", 2), ("Correct the loyalty discount", 2), ("Start", 2),
+    ]  # fmt: skip
+
+
 def test_a_folder_without_git_has_no_history(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="history cannot be read"):
         seed_from_history(MemoryStore(tmp_path / "c-1.sqlite"), tmp_path)
