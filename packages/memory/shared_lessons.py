@@ -24,7 +24,7 @@ from agent.memory.memory_store import MemoryStore
 from agent.memory.records import Check, Lesson, LessonKind
 from agent.memory.standing import is_trusted as is_shown
 from packages.memory.lessons.claims import find_problem, make_lesson_id
-from packages.memory.shared_files import write_shared_file
+from agent.extension.shared_files import write_shared_file
 from sandbox.errors import Fault, UserError
 from sandbox.fs.untrusted_file import read_workspace_file
 from sandbox.lazy_dataclass import dataclass

@@ -11,8 +11,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from agent.extension.shared_files import write_shared_file
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
+from sandbox.fs.untrusted_file import read_workspace_text
 from sandbox.lazy_dataclass import dataclass
 
 
@@ -39,7 +41,8 @@ class OverlayKind:
     def find_section(self, text: str) -> re.Match[str] | None:
         """Return the applied version in a text, whose number is the first group."""
         begin, end = (re.escape(each) for each in self.marks)
-        return re.search(begin.replace(re.escape("{}"), r"(\d+)") + rf"\n.*?{end}\n?", text, re.DOTALL)
+        number = begin.replace(re.escape("{}"), r"(\d{1,6})")
+        return re.search(rf"{number}\r?\n.*?{end}\r?\n?", text, re.DOTALL)
 
 
 GUIDELINE = OverlayKind(name="guideline", file="AGENTS.md", suffix="md", comment="<!-- {} -->", line="- {}")
@@ -71,30 +74,32 @@ class Overlays:
     kind: OverlayKind = GUIDELINE
 
     @property
-    def folder(self) -> Path:
-        """Folder of the versions."""
-        return self.root / ".patchwright" / "overlays" / self.kind.name
+    def folder(self) -> str:
+        """Folder of the versions, below the repository's."""
+        return f".patchwright/overlays/{self.kind.name}"
 
     def list_versions(self) -> list[Overlay]:
         """Return the versions, the oldest first."""
         found = []
         before, _, behind = self.kind.comment.partition("{}")
-        for path in sorted(self.folder.glob(f"*.{self.kind.suffix}")):
-            content = read_regular_file(path, SETTINGS)
-            if content is None or not path.stem.isdecimal():
-                continue
-            first, _, rest = content.decode("utf-8", "replace").partition("\n")
+        for version in self._list_numbers():
+            text = read_workspace_text(self.root, f"{self.folder}/{version}.{self.kind.suffix}", SETTINGS)
+            first, _, rest = text.partition("\n")
             evidence = first.removeprefix(before).removesuffix(behind)
-            rules = tuple(parse_rules(rest))
-            found.append(Overlay(version=int(path.stem), evidence=evidence, rules=rules))
-        return sorted(found, key=lambda each: each.version)
+            found.append(Overlay(version=version, evidence=evidence, rules=tuple(parse_rules(rest))))
+        return [each for each in found if each.evidence]
+
+    def _list_numbers(self) -> list[int]:
+        """Return the numbers that files have, also such as are not read: links out of the repository."""
+        files = (self.root / self.folder).glob(f"*.{self.kind.suffix}")
+        return sorted(int(each.stem) for each in files if re.fullmatch("[1-9][0-9]{0,5}", each.stem))
 
     def save_version(self, rules: Sequence[str], evidence: str) -> Overlay:
         """Write a new version."""
-        version = max((each.version for each in self.list_versions()), default=0) + 1
-        self.folder.mkdir(parents=True, exist_ok=True)
+        version = max(self._list_numbers(), default=0) + 1
         text = f"{self.kind.comment.format(evidence)}\n{self.kind.format_lines(rules)}"
-        (self.folder / f"{version}.{self.kind.suffix}").write_text(text, "utf-8")
+        name = f"{self.folder}/{version}.{self.kind.suffix}"
+        write_shared_file(self.root, name, text.encode("utf-8", "replace"))
         return Overlay(version=version, evidence=evidence, rules=tuple(rules))
 
     def find_applied(self) -> int:
@@ -128,13 +133,16 @@ class Overlays:
         if not text.strip():
             path.unlink(missing_ok=True)
         else:
-            path.write_text(text, "utf-8")
+            write_shared_file(self.root, self.kind.file, text.encode())
 
     def _read_file(self) -> str:
         path = self.root / self.kind.file
         if path.is_symlink():
             raise UserError(Fault.USAGE, f"{path.name} is a link", "Make it a file of the repository.")
-        return (read_regular_file(path, SETTINGS) or b"").decode("utf-8")
+        try:
+            return (read_regular_file(path, SETTINGS) or b"").decode("utf-8")
+        except UnicodeDecodeError:
+            raise UserError(Fault.USAGE, f"{path.name} is not UTF-8", "Convert it first.") from None
 
 
 def _check_settings(text: str, path: Path) -> None:

@@ -23,7 +23,7 @@ from agent.memory.memory_store import MemoryStore
 from agent.memory.records import Lesson
 from agent.memory.standing import MOST_MISSES
 from packages.memory.lessons.claims import make_lesson_id
-from packages.memory.shared_files import write_shared_file
+from agent.extension.shared_files import write_shared_file
 from packages.memory.skills.procedures import Procedure, find_procedures, is_safe_step
 from packages.memory.skills.replay import replay
 from packages.memory.skills.skill_text import (

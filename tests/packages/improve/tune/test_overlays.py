@@ -106,3 +106,38 @@ def test_rules_are_lines_or_items() -> None:
         "Run the tests.",
         "Say the unit.",
     ]
+
+
+def test_links_out_of_the_repository_are_neither_read_nor_written(tmp_path: Path) -> None:
+    root, secret, place = tmp_path / "shop", tmp_path / "secret", tmp_path / "new"
+    (root / Overlays(root).folder).mkdir(parents=True)
+    secret.write_text("key\n- of somebody\n")
+    (root / Overlays(root).folder / "1.md").symlink_to(secret)
+    (root / Overlays(root).folder / "2.md").symlink_to(place)
+    assert Overlays(root).list_versions() == []
+    assert Overlays(root).save_version(["Run the tests."], "a").version == 3
+    assert not place.exists()
+    other = tmp_path / "cellar"
+    other.mkdir()
+    (other / ".patchwright").symlink_to(place, target_is_directory=True)
+    place.mkdir()
+    with pytest.raises(UserError, match="is a link"):
+        Overlays(other).save_version(["Run the tests."], "a")
+    assert list(place.iterdir()) == []
+
+
+def test_a_file_that_is_not_utf_8_stays_as_it_is(tmp_path: Path) -> None:
+    Overlays(tmp_path).save_version(["Run the tests."], "a")
+    (tmp_path / "AGENTS.md").write_bytes(b"caf\xe9\n")
+    with pytest.raises(UserError, match="not UTF-8"):
+        Overlays(tmp_path).apply_version(1)
+    assert (tmp_path / "AGENTS.md").read_bytes() == b"caf\xe9\n"
+
+
+def test_a_section_is_found_with_the_line_endings_of_windows(tmp_path: Path) -> None:
+    Overlays(tmp_path).save_version(["Run the tests."], "a")
+    Overlays(tmp_path).apply_version(1)
+    (tmp_path / "AGENTS.md").write_bytes((tmp_path / "AGENTS.md").read_bytes().replace(b"\n", b"\r\n"))
+    assert Overlays(tmp_path).find_applied() == 1
+    Overlays(tmp_path).apply_version(1)
+    assert (tmp_path / "AGENTS.md").read_text().count("tune: begin") == 1
