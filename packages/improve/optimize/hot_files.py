@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from packages.improve.optimize.measurement import Measurement
 from packages.improve.optimize.target_profile import LEAST_SHARE, profile_files
@@ -37,8 +36,7 @@ async def rank_hot_files(at: Workspace, folder: str, metric: str) -> list[tuple[
             measurement = Measurement(
                 original=at, base=trial, trial=trial, path=next(iter(texts)), command=metric, goal="min"
             )
-            account = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="profile-", dir=at.folders.cache))
-            found = await profile_files(measurement, copied, account)
+            found = await profile_files(measurement, copied)
     except TooLarge as problem:
         raise UserError(Fault.USAGE, str(problem)) from None
     problems = {each.problem for each in found.values()} - {""}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
@@ -90,8 +89,7 @@ class Optimization:
         self.tell(
             f"metric: {sample.value:g}{'' if measurement.is_printed else ' s, the time of the command'}"
         )
-        folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="profile-", dir=at.folders.cache))
-        self.profile = profile = await profile_target(measurement, text, folder)
+        self.profile = profile = await profile_target(measurement, text)
         names = [scope.name for scope in iter_scopes(Source("", text))]
         functions = [self.function] if self.function else profile.choose_functions(names)
         self._tell_profile(profile, functions, text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -53,29 +54,28 @@ class TargetProfile:
         return [(line, count / total) for line, count in hot if total]
 
 
-async def profile_target(measurement: Measurement, text: str, folder: Path) -> TargetProfile:
-    """Run the metric once on the original's text with a probe in it. folder: empty, for its account"""
-    return (await profile_files(measurement, {measurement.path: text}, folder))[measurement.path]
+async def profile_target(measurement: Measurement, text: str) -> TargetProfile:
+    """Run the metric once on the original's text with a probe in it."""
+    return (await profile_files(measurement, {measurement.path: text}))[measurement.path]
 
 
-async def profile_files(
-    measurement: Measurement, texts: Mapping[str, str], folder: Path
-) -> dict[str, TargetProfile]:
-    """Run the metric once with a probe in each of the files. texts: by path; folder: empty, for their accounts"""
-    root = measurement.trial.root
-    places = {path: folder / str(number) for number, path in enumerate(texts)}
-    try:
-        for path, text in texts.items():
-            places[path].mkdir()
-            (root / path).write_bytes(_add_probe(text, places[path]).encode())
-        sample = await measurement.run_probe(folder)
-    finally:
-        for path, text in texts.items():
-            (root / path).write_bytes(text.encode())
-    return {
-        path: replace(await asyncio.to_thread(_read_accounts, place), problem=sample.reason)
-        for path, place in places.items()
-    }
+async def profile_files(measurement: Measurement, texts: Mapping[str, str]) -> dict[str, TargetProfile]:
+    """Run the metric once with a probe in each of the files. texts: by path"""
+    root, cache = measurement.trial.root, measurement.original.folders.cache
+    with tempfile.TemporaryDirectory(prefix="profile-", dir=cache, ignore_cleanup_errors=True) as folder:
+        places = {path: Path(folder, str(number)) for number, path in enumerate(texts)}
+        try:
+            for path, text in texts.items():
+                places[path].mkdir()
+                (root / path).write_bytes(_add_probe(text, places[path]).encode())
+            sample = await measurement.run_probe(Path(folder))
+        finally:
+            for path, text in texts.items():
+                (root / path).write_bytes(text.encode())
+        return {
+            path: replace(await asyncio.to_thread(_read_accounts, place), problem=sample.reason)
+            for path, place in places.items()
+        }
 
 
 def _add_probe(text: str, folder: Path) -> str:

@@ -145,9 +145,8 @@ WRONG = {
 
 def test_answers_are_compared_beside_those_that_were_seen(shop: Path) -> None:
     async def work(measurement: Measurement) -> None:
-        folder = shop.parent / "account"
-        folder.mkdir(exist_ok=True)
-        profile = await profile_target(measurement, TARGET, folder)
+        profile = await profile_target(measurement, TARGET)
+        assert not list(measurement.original.folders.cache.glob("profile-*")), "the account is read once"
         assert not profile.problem
         assert len(profile.calls["scale"]) > 5
         assert "fetch" not in profile.calls or not profile.calls["fetch"]
