@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import field
+from io import StringIO
 
 from agent.children.child import Child
 from agent.children.children import Children
@@ -92,7 +93,7 @@ Fill = Callable[[Gap], Awaitable[Filling | None]]
 
 async def fill_hot_lines(fill: Fill, text: str, lines: Sequence[int]) -> AsyncIterator[str]:
     """Yield versions in which one of the hottest lines is written anew. lines: numbers, the hottest first"""
-    parts = text.splitlines(keepends=True)
+    parts = list(StringIO(text, newline=""))
     for number in [each for each in lines if 0 < each <= len(parts)]:
         line = parts[number - 1]
         indentation = line[: len(line) - len(line.lstrip())]

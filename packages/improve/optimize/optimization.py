@@ -6,6 +6,7 @@ import ast
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +169,7 @@ class Optimization:
         for name in functions:
             if total:
                 self.tell(f"profile: {profile.functions.get(name, 0) / total:.0%} in {name}")
-        lines = text.splitlines()
+        lines = list(StringIO(text, newline=""))
         for line, share in profile.list_hot_lines():
             if line <= len(lines):
                 self.tell(f"profile: {share:.0%} in line {line}: {lines[line - 1].strip()[:80]}")

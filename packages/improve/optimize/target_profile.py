@@ -8,6 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 from packages.improve.optimize.measurement import Measurement
@@ -88,7 +89,7 @@ def _add_probe(text: str, folder: Path) -> str:
     tree = ast.parse(text)
     for node in tree.body:
         if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
-            lines = text.splitlines(keepends=True)
+            lines = list(StringIO(text, newline=""))
             return "".join([*lines[: node.lineno - 1], probe, "\n", *lines[node.lineno - 1 :]])
     return f"{text}\n{probe}"
 

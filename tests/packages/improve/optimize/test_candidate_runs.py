@@ -130,6 +130,17 @@ def test_a_metric_without_a_number_is_timed(shop: Path) -> None:
     use(shop, work, "python3 -c 'import shop'")
 
 
+def test_a_file_with_form_feeds_is_profiled(shop: Path) -> None:
+    text = f"# A\x0c\n\x0c{TARGET}\n\x0c\nif __name__ == '__main__':\n    scale([1], 2)\n"
+    (shop / "shop.py").write_text(text)
+
+    async def work(measurement: Measurement) -> None:
+        profile = await profile_target(measurement, text)
+        assert (profile.problem, bool(profile.calls["scale"])) == ("", True)
+
+    use(shop, work, "python3 shop.py")
+
+
 WRONG = {
     "returns early": "def scale(items, factor):\n    return [each * factor for each in items[:30]]\n",
     "knows the factor only": "def scale(items, factor):\n    return [each * 3 for each in items]\n",

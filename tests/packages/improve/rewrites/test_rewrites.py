@@ -308,3 +308,10 @@ def test_imports_stand_behind_the_docstring_and_the_future() -> None:
     made = apply_rewrites(text, list_rewrites(text, ["f"]))
     assert made is not None
     assert made.startswith('"""Doc."""\n\nfrom __future__ import annotations\nimport collections\n')
+
+
+def test_imports_stand_behind_a_docstring_with_form_feeds() -> None:
+    text = '"""A\x0cB\x0cC\nD."""\n\n\ndef f(xs):\n    return {x: xs.count(x) for x in xs}\n'
+    made = apply_rewrites(text, list_rewrites(text, ["f"]))
+    assert made is not None
+    assert made.startswith('"""A\x0cB\x0cC\nD."""\nimport collections\n')
