@@ -30,9 +30,11 @@ from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import SOURCE
 from sandbox.fs.untrusted_file import read_workspace_file
 from sandbox.lazy_dataclass import dataclass
+from sandbox.lazy_pattern import compile_lazily
 from sandbox.process.command import Command, Completed
 from tools.core.untrusted_output import enclose_in_tag
 from tools.core.workspace import Workspace
+from tools.lint.test_files import is_test_file
 from tools.shell.environment import python_environment
 from tools.testing.project_copies import TooLarge, create_copies
 from tools.testing.run_comparison import describe_loss
@@ -43,9 +45,11 @@ NAME = "improve"
 PROTECTED = (
     "test/*", "tests/*", "*/test/*", "*/tests/*", "test_*", "*/test_*", "*_test.*", "conftest.py", "*/conftest.py",
     ".patchwright/*", ".github/*", ".ci/*", "AGENTS.md", "pyproject.toml", "tox.ini", "setup.cfg", "pytest.ini",
-    "Makefile", "*.lock",
+    "[Mm]akefile", "GNUmakefile", "*.mk", "[Jj]ustfile", "noxfile.py", "package.json", "*.lock",
 )  # fmt: skip
 """Files that no proposal may change: they say what is right, and what may be spent."""
+
+_WORD, _MODULE = compile_lazily(r"[\w./-]+"), compile_lazily(r"-m\s*([\w.]+)")
 
 MOST_TRIES = 2
 """Proposals for one cluster in a command."""
@@ -150,7 +154,7 @@ class Improvement:
             return {}, "reverted: it changes nothing"
         listed = (await self._run_git(trial, proposal.patch, "--numstat", "-z")).stdout.text().split("\0")
         paths = [line.split("\t", 2)[2] for line in listed if line.count("\t") == 2]
-        if refused := [each for each in paths if self._is_protected(each)]:
+        if refused := [each for each in paths if is_protected(each, self.suite, self.protected)]:
             return {}, f"refused: it changes {refused[0]}, which decides"
         applied = await self._run_git(trial, proposal.patch)
         if applied.ended != "exited" or applied.returncode:
@@ -174,11 +178,6 @@ class Improvement:
             {each: read_workspace_file(trial.root, each, SOURCE) or b"" for each in paths},
             f"kept: {len(self.gained)} of {len(before.failed)} failing cases gained, none lost",
         )
-
-    def _is_protected(self, path: str) -> bool:
-        words = [word.removeprefix("./") for word in shlex.split(self.suite)]
-        is_suite = any(f"{path}/".startswith(f"{word.rstrip('/')}/") for word in words if word != ".")
-        return is_suite or any(fnmatch(path, pattern) for pattern in (*PROTECTED, *self.protected))
 
     async def _run_suite(self, at: Workspace) -> SuiteCases:
         completed = await at.sandbox.run(
@@ -238,6 +237,18 @@ class Improvement:
     def _log(self, step: str, **facts: Any) -> None:
         self.archive.add_step(step, session=self.runtime.session.id, **facts)
         self.tell(f"{step}: " + ", ".join(f"{name} {value}" for name, value in facts.items()))
+
+
+def is_protected(path: str, suite: str, protected: Sequence[str]) -> bool:
+    """Return whether a proposal may not change a file: tests, settings, and what the suite's command names."""
+    words = [word.removeprefix("./").rstrip("/") for word in (*shlex.split(suite), *_WORD.findall(suite))]
+    modules = [f"/{each.replace('.', '/')}" for each in _MODULE.findall(suite)]
+    return (
+        any(path == word or path.startswith(f"{word}/") for word in words if word not in ("", "."))
+        or any(f"/{path}".endswith(f"{each}.py") or f"{each}/" in f"/{path}" for each in modules)
+        or is_test_file(path)
+        or any(fnmatch(path, pattern) for pattern in (*PROTECTED, *protected))
+    )
 
 
 def is_own_file(root: Path, path: str) -> bool:

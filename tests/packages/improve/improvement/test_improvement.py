@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from packages.improve.improvement.idea_archive import MOST_TOLD, IdeaArchive
-from packages.improve.improvement.improvement import is_own_file
+from packages.improve.improvement.improvement import is_own_file, is_protected
 
 
 def test_a_link_is_no_file_of_the_project(tmp_path: Path) -> None:
@@ -19,6 +21,26 @@ def test_a_link_is_no_file_of_the_project(tmp_path: Path) -> None:
     assert is_own_file(root, "agent.py")
     for path in ("secret", "folder/secret", "../outside/secret", "missing"):
         assert not is_own_file(root, path), path
+
+
+@pytest.mark.parametrize(
+    ("suite", "path"),
+    [
+        ("python evals/run.py", "evals/run.py"),
+        ("python -m evals.run --fast", "src/evals/run.py"),
+        ("python -m evals", "evals/cases.py"),
+        ("bash -c 'cd . && python evals/run.py|tail -9'", "evals/run.py"),
+        ("./evals/run.sh", "evals/run.sh"),
+        ("make eval", "Makefile"),
+        ("npm run eval", "package.json"),
+        ("npm run eval", "src/agent.test.ts"),
+        ("make eval", "docs/goals.md"),
+    ],
+)
+def test_what_decides_is_protected(suite: str, path: str) -> None:
+    assert is_protected(path, suite, ["docs/*"])
+    assert not is_protected("src/agent.py", suite, ["docs/*"])
+    assert not is_protected("run/eval.py", suite, ["docs/*"])
 
 
 def test_ideas_for_the_same_failures_are_remembered(tmp_path: Path) -> None:
