@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sandbox.fs.regular_file import read_regular_file
+from agent.app_dirs import make_private_folder
+from sandbox.fs.private_files import open_private
+from sandbox.fs.regular_file import read_regular_text
 from sandbox.parsed_data import parse_json
+from sandbox.secrets.redaction import redact_values
 
 LARGEST = 16 << 20
 """Bytes of the archive that are read."""
@@ -25,27 +29,20 @@ class IdeaArchive:
 
     def add_step(self, step: str, **facts: Any) -> None:
         """Append a step."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        line = json.dumps({"time": round(time.time(), 3), "step": step, **facts}, ensure_ascii=False)
-        with self.path.open("a", encoding="utf-8") as file:
+        make_private_folder(self.path.parent)
+        line = json.dumps(redact_values({"time": round(time.time(), 3), "step": step, **facts}))
+        with open(self.path, "a", encoding="ascii", opener=open_private) as file:
             file.write(line + "\n")
 
-    def list_steps(self) -> list[dict[str, Any]]:
-        """Return all steps; a line that was cut off by a kill is left out."""
-        found = []
-        for line in (read_regular_file(self.path, LARGEST) or b"").decode("utf-8", "replace").splitlines():
-            try:
-                step = parse_json(line)
-            except ValueError:
-                continue
-            if isinstance(step, dict):
-                found.append(step)
-        return found
-
     def list_ideas(self, cluster: str) -> list[tuple[str, str]]:
-        """Return what was tried for a cluster and what came of it, the newest last."""
-        return [
-            (str(each.get("idea", "")), str(each.get("result", "")))
-            for each in self.list_steps()
-            if each.get("step") == "idea" and each.get("cluster") == cluster
-        ][-MOST_TOLD:]
+        """Return what was tried for a cluster and what came of it, the newest last.
+
+        Lines that a kill cut off are left out; nothing is known any more of an archive that has become too large.
+        """
+        found = []
+        for line in (read_regular_text(self.path, LARGEST) or "").split("\n"):
+            with suppress(ValueError, AttributeError):
+                step = parse_json(line)
+                if step.get("step") == "idea" and step.get("cluster") == cluster:
+                    found.append((str(step.get("idea", "")), str(step.get("result", ""))))
+        return found[-MOST_TOLD:]

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from packages.improve.improvement.idea_archive import MOST_TOLD, IdeaArchive
+from packages.improve.improvement.idea_archive import LARGEST, MOST_TOLD, IdeaArchive
 from packages.improve.improvement.improvement import is_own_file, is_protected
+
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
 def test_a_link_is_no_file_of_the_project(tmp_path: Path) -> None:
@@ -53,3 +55,15 @@ def test_ideas_for_the_same_failures_are_remembered(tmp_path: Path) -> None:
     ideas = IdeaArchive(archive.path).list_ideas("#")
     assert len(ideas) == MOST_TOLD
     assert ideas[-1] == (f"idea {MOST_TOLD + 1}", "reverted")
+
+
+def test_an_idea_of_any_characters_is_remembered_without_secrets(tmp_path: Path) -> None:
+    archive = IdeaArchive(tmp_path / "improve.jsonl")
+    archive.add_step("idea", cluster="#", idea="a\u2028b\x85c \udcff", result=f"key {SECRET}")
+    [(idea, result)] = archive.list_ideas("#")
+    assert idea == "a\u2028b\x85c \udcff"
+    assert SECRET not in result
+    with archive.path.open("ab") as file:
+        file.truncate(LARGEST + 1)
+    assert archive.list_ideas("#") == []
+    archive.add_step("idea", cluster="#", idea="x", result="kept")
