@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 
 from packages.improve.optimize.measurement import Measurement
 from packages.improve.optimize.target_profile import LEAST_SHARE, profile_files
@@ -12,6 +11,7 @@ from packages.offline.repair.templates.support.source_tree import Source
 from packages.search.microsteps.file_choice import list_matching_files
 from sandbox.errors import Fault, UserError
 from tools.core.workspace import Workspace
+from tools.lint.test_files import is_test_file
 from tools.testing.project_copies import TooLarge, create_copies
 
 MOST_FILES, MOST_PROBED = 4, 300
@@ -59,9 +59,7 @@ def _read_sources(at: Workspace, paths: Sequence[str]) -> dict[str, str]:
     """Return the texts of the files that are Python and no tests."""
     found = {}
     for path in paths:
-        parts = PurePosixPath(path)
-        is_test = parts.name.startswith(("test_", "conftest.")) or parts.stem.endswith("_test")
-        if is_test or {"test", "tests"} & set(parts.parts[:-1]):
+        if is_test_file(path) or {"test", "tests", "conftest.py"} & set(path.split("/")):
             continue
         try:
             text = at.files.read(path).decode("utf-8")

@@ -163,8 +163,7 @@ class Search:
                 if parent is original and island < len(elites):
                     parent = elites[island]
                 version = await author(island, parent.text, told[island])
-                child = await self._try_version(parent, version, "model") if version is not None else None
-                if child is None:
+                if version is None or not (child := await self._try_version(parent, version, "model")):
                     continue
                 told[island] = child.refused or f"{child.gain:.2f} times as fast as the original"
                 if not child.refused and child.gain > best[island].gain:
