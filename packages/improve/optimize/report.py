@@ -7,6 +7,7 @@ from itertools import accumulate
 from xml.sax.saxutils import escape
 
 from packages.improve.optimize.search import Candidate, Claim
+from sandbox.sanitize import sanitize_text
 
 BARS = "▁▂▃▄▅▆▇█"
 
@@ -60,7 +61,7 @@ def draw_svg(tried: Sequence[Candidate], claim: Claim | None, title: str) -> str
         color = "#b33" if each.refused else "#369"
         words = f"{', '.join(each.rewrites)}: {each.refused or f'{each.gain:.2f} times'}"
         dots.append(
-            f'<circle cx="{across:.1f}" cy="{up:.1f}" r="4" fill="{color}"><title>{escape(words)}</title></circle>'
+            f'<circle cx="{across:.1f}" cy="{up:.1f}" r="4" fill="{color}"><title>{escape(sanitize_text(words))}</title></circle>'
         )
     base, peak = place(0, 1.0)[1], place(0, top)[1]
     told = f"confirmed: {claim.runs.gain:.2f} times" if claim else "nothing confirmed"
@@ -68,7 +69,7 @@ def draw_svg(tried: Sequence[Candidate], claim: Claim | None, title: str) -> str
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
             'font-size="12">',
-            f'<text x="{MARGIN}" y="20">{escape(title)}: {told}</text>',
+            f'<text x="{MARGIN}" y="20">{escape(sanitize_text(title))}: {told}</text>',
             f'<line x1="{MARGIN}" x2="{WIDTH - MARGIN}" y1="{base:.1f}" y2="{base:.1f}" stroke="#999" '
             'stroke-dasharray="4"/>',
             f'<text x="4" y="{base:.1f}">1.00</text><text x="4" y="{peak:.1f}">{top:.2f}</text>',

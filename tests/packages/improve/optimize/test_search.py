@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Sequence
+from xml.etree import ElementTree
 
 from packages.evaluation.statistics.sequential import compute_sign_evidence
 from packages.improve.optimize.measurement import PairedRuns
@@ -115,5 +116,6 @@ def test_the_report_shows_all_candidates() -> None:
     assert draw_bars([1.0, 2.0, 3.0], 1.0) == "▁▅█"
     assert draw_bars([1.0, 1.0], 1.0) == "▁▁"
     picture = draw_svg(made.tried, claim, "a<b")
+    ElementTree.fromstring(draw_svg(made.tried, claim, "a\x1b[1m\0"))  # XML has no control characters
     assert picture.count("<circle") == len(made.tried)
     assert "a&lt;b: confirmed" in picture
