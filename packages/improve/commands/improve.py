@@ -66,6 +66,7 @@ async def _improve(
     session: ConfinedSession, suite: str, protected: Sequence[str], rounds: int, *, as_json: bool
 ) -> int:
     from agent.events import encode_line
+    from packages.improve.commands.optimize import FINE
     from packages.improve.improvement.idea_archive import IdeaArchive
     from packages.improve.improvement.improvement import Improvement
 
@@ -86,7 +87,7 @@ async def _improve(
         )
         end = await session.runtime.run_turn(f"Improve by {suite!r}, round {number}", work)
         reached = Exit(end.exit_code)
-        if reached not in (Exit.DONE, Exit.NO_TEST_RUNNER, Exit.NOTHING_TO_DO):
+        if reached not in FINE:
             code, problem = reached, end.summary
             break
         if not work.cluster:

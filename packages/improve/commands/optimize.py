@@ -30,6 +30,9 @@ class GoalOption(StrEnum):
     max = "max"
 
 
+FINE = (Exit.DONE, Exit.NO_TEST_RUNNER, Exit.NOTHING_TO_DO)  # ends after which the next file is tried
+
+
 def add(app: typer.Typer) -> None:
     """Add the command to the program's."""
     app.command()(optimize)
@@ -115,7 +118,7 @@ async def _optimize(
         name = f"{runtime.session.id}-{len(found)}" if found else runtime.session.id
         plot = await asyncio.to_thread(_write_plot, session.project, work, name)
         found.append(_Result(work=work, end=end, plot=plot))
-        if Exit(end.exit_code) not in (Exit.DONE, Exit.NO_TEST_RUNNER, Exit.NOTHING_TO_DO):
+        if Exit(end.exit_code) not in FINE:
             break
     return found
 
@@ -152,11 +155,11 @@ class _Result:
 
 
 def _report(found: Sequence[_Result], *, as_json: bool) -> int:
-    """Print the results, one of each file. Returns the exit code: that of the first that was not for nothing."""
+    """Print the results, one of each file. Returns the exit code: of what ended the search, else of a change."""
     from agent.events import encode_line
 
     codes = [Exit(each.end.exit_code) for each in found]
-    code = next((each for each in codes if each is not Exit.NOTHING_TO_DO), codes[0])
+    code = choose_code(codes)
     if as_json:
         files = [_describe(each) for each in found]
         data = {"outcome": code.label, "exit_code": int(code), "files": files}
@@ -165,6 +168,12 @@ def _report(found: Sequence[_Result], *, as_json: bool) -> int:
     for each in found:
         write_line(sanitize_text("\n".join(_list_lines(each))).encode("utf-8", "replace") + b"\n")
     return code
+
+
+def choose_code(codes: Sequence[Exit]) -> Exit:
+    """Return the exit code of several files in turn: of what ended the command, else of a change."""
+    changed = (each for each in codes if each is not Exit.NOTHING_TO_DO)
+    return next(changed, codes[0]) if codes[-1] in FINE else codes[-1]
 
 
 def _describe(result: _Result) -> dict[str, Any]:

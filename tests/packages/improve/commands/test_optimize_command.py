@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agent.exit_codes import Exit
+from packages.improve.commands.optimize import choose_code
 from tests.support.cli import git, run
 from tests.support.confined import needs_confinement
 
@@ -155,6 +156,12 @@ def test_a_check_that_fails_stops_what_the_metric_likes(shop: Path) -> None:
     assert code != Exit.DONE
     assert found["gain"] is None
     assert (shop / "shop.py").read_text() == SLOW
+
+
+def test_a_limit_after_a_change_is_no_success() -> None:
+    assert choose_code([Exit.NOTHING_TO_DO, Exit.DONE, Exit.NOTHING_TO_DO]) is Exit.DONE
+    assert choose_code([Exit.DONE, Exit.LIMIT]) is Exit.LIMIT
+    assert choose_code([Exit.NOTHING_TO_DO]) is Exit.NOTHING_TO_DO
 
 
 @pytest.mark.parametrize(
