@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 
-_CASE = compile_lazily(r"^(not )?ok\b(?: \d+)?(?: -)? *([^#\n]*?)(?: *# *(.*))?$", re.MULTILINE)
+_CASE = compile_lazily(r"^(not )?ok\b(?: \d+)?(?: -)?([^#\n]*)(?:# *(.*))?$", re.MULTILINE)
 _DETAIL = compile_lazily(r"'[^']*'|\"[^\"]*\"|0x[0-9a-f]+|\d+|/[\w./-]+")
+_WORD, _MODULE = compile_lazily(r"[\w./-]+"), compile_lazily(r"-m\s*([\w.]+)")
 
 MOST_NAMES = 10
 """Cases of a cluster that are named to the model."""
@@ -32,7 +34,7 @@ def read_cases(output: str) -> SuiteCases:
         no, name, reason = found[1], found[2].strip(), (found[3] or "").strip()
         if no:
             failed[name] = reason or "no reason"
-        elif name:
+        elif name and not reason.casefold().startswith("skip"):  # it was not run
             passed.add(name)
     if not passed and not failed:
         return SuiteCases(failed={}, problem="it prints no case: `ok NAME` or `not ok NAME # reason`")
@@ -71,3 +73,12 @@ def describe_change(before: SuiteCases, after: Sequence[SuiteCases]) -> tuple[li
     gained = set(before.failed).intersection(*(each.passed for each in after))
     lost = {name for name in before.passed if any(name not in each.passed for each in after)}
     return sorted(gained), sorted(lost)
+
+
+def has_suite_file(suite: str, path: str) -> bool:
+    """Return whether a suite's command names a file, the folder that it is in, or its module."""
+    words = [word.removeprefix("./").rstrip("/") for word in (*shlex.split(suite), *_WORD.findall(suite))]
+    modules = [f"/{each.replace('.', '/')}" for each in _MODULE.findall(suite)]
+    return any(
+        path == word or path.startswith(f"{word}/") for word in words if word not in ("", ".")
+    ) or any(f"/{path}".endswith(f"{each}.py") or f"{each}/" in f"/{path}" for each in modules)

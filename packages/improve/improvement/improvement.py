@@ -6,7 +6,6 @@ limits are never edited, and the suite runs where it can write nothing.
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
@@ -30,7 +29,6 @@ from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import SOURCE
 from sandbox.fs.untrusted_file import read_workspace_file
 from sandbox.lazy_dataclass import dataclass
-from sandbox.lazy_pattern import compile_lazily
 from sandbox.process.command import Command, Completed
 from tools.core.untrusted_output import enclose_in_tag
 from tools.core.workspace import Workspace
@@ -48,8 +46,6 @@ PROTECTED = (
     "[Mm]akefile", "GNUmakefile", "*.mk", "[Jj]ustfile", "noxfile.py", "package.json", "*.lock",
 )  # fmt: skip
 """Files that no proposal may change: they say what is right, and what may be spent."""
-
-_WORD, _MODULE = compile_lazily(r"[\w./-]+"), compile_lazily(r"-m\s*([\w.]+)")
 
 MOST_TRIES = 2
 """Proposals for one cluster in a command."""
@@ -241,14 +237,8 @@ class Improvement:
 
 def is_protected(path: str, suite: str, protected: Sequence[str]) -> bool:
     """Return whether a proposal may not change a file: tests, settings, and what the suite's command names."""
-    words = [word.removeprefix("./").rstrip("/") for word in (*shlex.split(suite), *_WORD.findall(suite))]
-    modules = [f"/{each.replace('.', '/')}" for each in _MODULE.findall(suite)]
-    return (
-        any(path == word or path.startswith(f"{word}/") for word in words if word not in ("", "."))
-        or any(f"/{path}".endswith(f"{each}.py") or f"{each}/" in f"/{path}" for each in modules)
-        or is_test_file(path)
-        or any(fnmatch(path, pattern) for pattern in (*PROTECTED, *protected))
-    )
+    is_known = is_test_file(path) or any(fnmatch(path, pattern) for pattern in (*PROTECTED, *protected))
+    return is_known or suite_cases.has_suite_file(suite, path)
 
 
 def is_own_file(root: Path, path: str) -> bool:

@@ -38,3 +38,11 @@ def test_a_gain_holds_in_each_run_and_a_loss_in_one() -> None:
         SuiteCases(passed=frozenset("bc"), failed={"d": "x"}),
     ]
     assert describe_change(before, runs) == (["c"], ["a"])
+
+
+def test_a_case_that_is_skipped_did_not_pass() -> None:
+    assert read_cases("ok 1 - a\nok 2 - b # SKIP no network\n").passed == {"a"}
+
+
+def test_a_long_line_is_read_in_linear_time() -> None:
+    assert read_cases(f"ok a{' ' * 200_000}b\n").passed == {f"a{' ' * 200_000}b"}
