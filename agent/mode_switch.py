@@ -56,5 +56,5 @@ async def switch_mode(runtime: Runtime, mode: Mode, *, plans: bool = False) -> N
         runtime.snapshots = gateway.snapshots = found.snapshots
     runtime.toolbox.include(found.toolbox)
     if runtime.toolbox.get("git_commit") is not None:
-        runtime.committer.when = runtime.commit_when
+        runtime.committer.when = runtime.settings.commit_when
     runtime.session.append(Signal(name="mode", detail=f"mode: {mode}"))

@@ -284,3 +284,8 @@ class SessionSettings:
     snapshots: SnapshotSettings = field(default_factory=SnapshotSettings)
     access: AccessSettings = field(default_factory=AccessSettings)
     tools: ToolSettings = field(default_factory=ToolSettings)
+
+    @property
+    def commit_when(self) -> When:
+        """When the harness commits uncommitted changes of the model."""
+        return self.commit or "never"

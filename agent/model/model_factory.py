@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.model.protocol import UNPAID, Model
-from agent.model.providers.endpoints import BARE, DEFAULTS, ENDPOINTS, LITELLM, REASONING, Endpoint
+from agent.model.providers.endpoints import (
+    BARE,
+    DEFAULTS,
+    ENDPOINTS,
+    LITELLM,
+    REASONING,
+    Endpoint,
+    complete_base,
+    find_base,
+)
 from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -158,7 +167,7 @@ def _create_http_model(name: str, provider: str, model: str, context: ModelConfi
     from agent.model.providers.model_catalog import Catalog
 
     endpoint = ENDPOINTS[provider]
-    base = _complete_base(endpoint, context.api_base or find_base(endpoint, context.env))
+    base = complete_base(endpoint, context.api_base or find_base(endpoint, context.env))
     at_home = base == endpoint.base
     variable, key = _find_key(endpoint.keys, context.env)
     if at_home and endpoint.keys and not key:
@@ -319,35 +328,6 @@ def _build_cache_key(context: ModelConfig) -> str:
     import zlib
 
     return f"patchwright-{zlib.crc32(str(context.cache).encode()):08x}"
-
-
-def _complete_base(endpoint: Endpoint, base: str) -> str:
-    """Add the version to the base, as Anthropic's own client does; users set its variable without it."""
-    if endpoint.wire != "anthropic" or base.rstrip("/").endswith(("/v1", "/messages")):
-        return base
-    return base.rstrip("/") + "/v1"
-
-
-def find_base(endpoint: Endpoint, env: Mapping[str, str]) -> str:
-    """Return the address of a provider: that of its variable in `env`, else its usual one."""
-    for variable in endpoint.base_variables:
-        if value := env.get(variable, "").strip():
-            return _normalize_ollama_host(value) if "OLLAMA_HOST" in endpoint.base_variables else value
-    return endpoint.base
-
-
-def _normalize_ollama_host(host: str) -> str:
-    """Convert OLLAMA_HOST, a host or the address that the server listens on, to a client's URL."""
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(host if "://" in host else f"http://{host}")
-    try:
-        port = parts.port or (443 if parts.scheme == "https" else 11434)
-    except ValueError:  # not a number: reported unchanged when the address is used
-        return host
-    name = parts.hostname or "localhost"
-    name = "localhost" if name in ("0.0.0.0", "::") else f"[{name}]" if ":" in name else name
-    return f"{parts.scheme}://{name}:{port}{parts.path.rstrip('/') or '/v1'}"
 
 
 def _create_litellm_model(name: str, model: str, provider: str, context: ModelConfig) -> Model:

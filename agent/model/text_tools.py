@@ -11,12 +11,10 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.model.call_format import CallFormat, FormatChoice
 from agent.model.protocol import (
-    AssistantMessage,
     Delta,
     LoopingReply,
     Message,
@@ -28,18 +26,16 @@ from agent.model.protocol import (
     ToolSpec,
     ToolsRefused,
     Usage,
-    UserMessage,
     compute_price,
     prepare_model,
 )
 from agent.model.servers.server_facts import takes_schema
-from agent.model.wire_formats.wire_protocol import encode_json
 from sandbox.errors import Fault
 from tools.core.action import Action
-from tools.core.untrusted_output import enclose_in_tag
 
 if TYPE_CHECKING:
     from agent.model.stream_filter import StreamFilter
+    from agent.model.text_translation import TextTranslation
 
 
 class TextTools:
@@ -69,7 +65,7 @@ class TextTools:
         self._on_notice = on_notice
         self._on_refusal = on_refusal
         self._told = False
-        self._translated = _TextTranslation()
+        self._translated: TextTranslation | None = None
         self._returned = _ToolOutputs()
         self._system: tuple[str, Sequence[ToolSpec], Request | None] = ("", (), None)
 
@@ -138,7 +134,7 @@ class TextTools:
         """Yield the reply to a request whose answer is one JSON object; its text is shown once it is known."""
         from agent.model.json_mode import build_guide, build_schema, read_reply
 
-        messages = self._translated.translate_messages(request.messages)
+        messages = self._translate_messages(request.messages)
         guided = request.add_guide(build_guide(request.tools))
         sent = replace(guided, messages=messages, tools=(), schema=build_schema(request.tools))
         self._returned.add_messages(request.messages)
@@ -206,12 +202,20 @@ class TextTools:
     def _translate_request(self, request: Request) -> Request:
         system, tools, guided = self._system
         if guided is None or system != request.system or tools != request.tools:
-            guided = request.add_guide(_build_tool_prompt(request.tools))
+            from agent.model.text_translation import build_tool_prompt
+
+            guided = request.add_guide(build_tool_prompt(request.tools))
             self._system = (request.system, request.tools, guided)
-        messages = self._translated.translate_messages(request.messages)
+        messages = self._translate_messages(request.messages)
         return replace(
             request, system=guided.system, shared=guided.shared, messages=messages, tools=(), schema=None
         )
+
+    def _translate_messages(self, messages: Sequence[Message]) -> list[Message]:
+        from agent.model.text_translation import TextTranslation
+
+        self._translated = self._translated or TextTranslation()
+        return self._translated.translate_messages(messages)
 
 
 _FORMATS: Mapping[CallFormat, str] = {
@@ -324,77 +328,6 @@ class _ToolOutputs:
 
 _REMEMBERED = 16 << 20
 """Characters: thousands of outputs; the oldest are dropped."""
-
-
-class _TextTranslation:
-    """Messages translated for a model without tools; each is translated once, so that its bytes are stable."""
-
-    def __init__(self) -> None:
-        self._groups: list[tuple[tuple[Message, ...], Message]] = []
-
-    def translate_messages(self, messages: Sequence[Message]) -> list[Message]:
-        """Return calls and results as text; all between two replies is one message, as many templates require."""
-        place = 0
-        for group in _group_messages(messages):
-            known = self._groups[place] if place < len(self._groups) else None
-            same = known is not None and len(known[0]) == len(group)
-            if known is None or not (same and all(a is b for a, b in zip(known[0], group, strict=True))):
-                del self._groups[place:]
-                self._groups.append((group, _translate_group(group)))
-            place += 1
-        del self._groups[place:]
-        return [message for _, message in self._groups]
-
-
-def _group_messages(messages: Sequence[Message]) -> Iterator[tuple[Message, ...]]:
-    group: list[Message] = []
-    for message in messages:
-        if isinstance(message, AssistantMessage):
-            if group:
-                yield tuple(group)
-                group = []
-            yield (message,)
-        else:
-            group.append(message)
-    if group:
-        yield tuple(group)
-
-
-def _translate_group(group: tuple[Message, ...]) -> Message:
-    first = group[0]
-    if isinstance(first, AssistantMessage):
-        calls = [_format_call(action) for action in first.actions]
-        text = "\n".join([first.text, *calls] if first.text else calls)
-        return AssistantMessage(text=text, reasoning=first.reasoning, kept=first.kept)
-    parts: list[str] = []
-    for message in group:
-        if isinstance(message, ToolMessage):
-            failed = ' failed="true"' if message.failed else ""
-            about = f' name="{message.name}"{failed}' if message.name.isidentifier() else failed
-            parts.append(enclose_in_tag("tool_response", message.text, about))
-        else:
-            parts.append(message.text)
-    images = tuple(image for each in group if isinstance(each, UserMessage) for image in each.images)
-    return UserMessage(text="\n\n".join(parts), images=images)
-
-
-def _format_call(action: Action) -> str:
-    call = {"name": action.tool, "arguments": dict(action.arguments)}
-    return f"<tool_call>\n{encode_json(call).decode()}\n</tool_call>"
-
-
-def _build_tool_prompt(tools: Sequence[ToolSpec]) -> str:
-    import re
-
-    path = Path(__file__).parent.parent / "prompts" / "text_tools.md"
-    text = re.sub(r"<!--.*?-->\n?", "", path.read_text("utf-8"), flags=re.DOTALL).strip()
-    lines = [
-        encode_json(
-            {"name": each.name, "description": each.description, "parameters": each.parameters}
-        ).decode()
-        for each in tools
-    ]
-    return "\n".join([text, *lines])
 
 
 def _may_contain_call(text: str) -> bool:

@@ -156,6 +156,13 @@ class Session:
         self.notify_subscribers(event)
         return event
 
+    def announce(self, event: Event) -> None:
+        """Write an event as `append` does; if the disk refuses it, notify the subscribers anyway."""
+        try:
+            self.append(event)
+        except UserError:
+            self.notify_subscribers(event)
+
     def notify_subscribers(self, event: Event) -> None:
         """Notify the subscribers of an event without writing it (the final event when the disk is full)."""
         for subscriber, _ in list(self._subscribers):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from agent.events import Event, Prompt, SessionStart, Signal, Steer
+from agent.events import Event, Prompt, SessionStart, Signal, SnapshotEvent, Steer, UndoEvent
 from agent.session.log import Session
 from agent.turn.turn_start import TurnStart
 from sandbox.deferred import defer, find_built
+from sandbox.errors import UserError
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -171,6 +172,25 @@ def defer_concurrent_changes(*parts: Any) -> ConcurrentChanges:
         return ConcurrentChanges(*parts)
 
     return defer(build)
+
+
+def follow_file_event(changes: ConcurrentChanges, at: Workspace, event: Event) -> None:
+    """Record what a snapshot or an undo says of the files."""
+    if isinstance(event, SnapshotEvent):
+        changes.record_snapshot(event.tree, event.when)
+    if isinstance(event, UndoEvent):
+        from agent.turn.resume import apply_undo_event
+        from agent.verify.suite_evidence import is_modified
+
+        changes.record_undo(event.before, event.after)
+        apply_undo_event(event, at.changes, lambda path: not is_modified(at, path))
+
+
+async def record_final_snapshot(gateway: Gateway) -> None:
+    """Snapshot the workspace after an interrupted batch, so that an undo is limited to the batch."""
+    if (built := find_built(gateway)) is not None:
+        with suppress(UserError, OSError):  # disk full, folder deleted: the end event follows anyway
+            await built.record_pending_snapshot()
 
 
 def list_running_commands(workspace: Workspace) -> list[str]:

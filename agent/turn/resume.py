@@ -250,6 +250,17 @@ def apply_undo_event(event: UndoEvent, changes: SessionChanges, as_found: Callab
             changes.mark_undone(path)
 
 
+def replay_interrupted_turn(
+    history: History, toolbox: Toolbox, followers: Sequence[Callable[[Event], object]]
+) -> TurnEnd | None:
+    """Hand the logged part of the turn to its followers; return how the model had ended it, if it had."""
+    events = read_interrupted_turn(history)
+    for event in events:
+        for follow in followers:
+            follow(event)
+    return find_turn_end(events, toolbox)
+
+
 def read_interrupted_turn(history: History) -> list[Event]:
     """Return the observations of the last turn, and all events since its last message."""
     prompt, last = history.find_newest_place("prompt"), history.find_newest_place("prompt", "message")

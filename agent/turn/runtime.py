@@ -20,14 +20,14 @@ from agent.context.ledger.session_facts import Facts
 from agent.context.projection.projection import Projection
 from agent.context.restore.projection_checkpoint import Checkpoints
 from agent.context.restore.projection_replay import follow_session
-from agent.events import End, Event, Prompt, SideCall, SnapshotEvent, UndoEvent, Verification
+from agent.events import End, Prompt, SideCall
 from agent.exit_codes import Exit
 from agent.model.protocol import Delta, Model, prepare_model
 from agent.monitor.answers import StopTurn, TellModel, TurnEnd
 from agent.session.commit_checkpoint import CommitCheckpointTracker, find_own_tree
 from agent.session.images import attach_images, load_image
 from agent.session.log import Session
-from agent.session_settings import SessionSettings, When
+from agent.session_settings import SessionSettings
 from agent.turn.late_parts import (
     LateFollower,
     build_conclusion,
@@ -39,7 +39,9 @@ from agent.turn.late_parts import (
     defer_past_summaries,
     defer_recall_index,
     defer_side_calls,
+    follow_file_event,
     list_running_commands,
+    record_final_snapshot,
 )
 from agent.turn.loop import HarnessText, Loop, run_in_time
 from agent.turn.profile_fit import ProfileFit, RefitAfterRefusal
@@ -160,7 +162,7 @@ class Runtime:
         self.concurrent_changes = defer_concurrent_changes(
             self.workspace.changes, lambda: self.snapshots, own_tree
         )
-        self.session.subscribe(self._handle_file_event)
+        self.session.subscribe(partial(follow_file_event, self.concurrent_changes, self.workspace))
         self.session.subscribe(self._late_conclusion.handle_event)
         self.side_calls = defer_side_calls(
             lambda: self.model, self.roles, self._record_side_call, self.purse.find_stop_reason
@@ -179,7 +181,7 @@ class Runtime:
             cold=bool(self.projection.slots),
         )
         budget = CostBudget(self.purse, lambda: self.loop.model, lambda: compressor.total_tokens)
-        when = self.commit_when if self.toolbox.get("git_commit") is not None else "never"
+        when = self.settings.commit_when if self.toolbox.get("git_commit") is not None else "never"
         act, get_tests = self.run_harness_action, lambda: self.conclusion.weakened_tests
         self.committer = defer_committer(when, self.workspace, act, self, get_tests)
         monitors = build_monitors(
@@ -266,13 +268,13 @@ class Runtime:
         except asyncio.CancelledError:
             if self._task is not None:
                 self._task.uncancel()
-            end = self._create_end_event(Exit.INTERRUPTED, "interrupted")
+            end = self.conclusion.create_end_event(Exit.INTERRUPTED, "interrupted", self.loop.tally)
         except Exception as error:  # of the user or internal: report it, and keep the log complete
             end = self._end_with_error(error)
         finally:
             self._task = None
-        await self._take_final_snapshot()
-        self._announce_event(end)
+        await record_final_snapshot(self.loop.gateway)
+        self.session.announce(end)
         return end
 
     async def _prepare_turn(
@@ -296,7 +298,10 @@ class Runtime:
                 elif isinstance(told, StopTurn):
                     cut_off = told.end
         else:
-            cut_off = self._restore_interrupted_turn()
+            from agent.turn.resume import replay_interrupted_turn
+
+            followers = (self.conclusion.track_event, self.bounds.handle_event)
+            cut_off = replay_interrupted_turn(self.session.replayed, self.toolbox, followers)
         await prepare_model(self.model)
         await self.start_mcp_servers()
         self.profile.fit(self.model, prompt or "")
@@ -320,7 +325,7 @@ class Runtime:
     def _create_rules_monitor(self) -> RulesMonitor:
         from agent.rules.rules_monitor import RulesMonitor
 
-        monitor = RulesMonitor(
+        self.workspace.content_guard = self.rules_monitor = monitor = RulesMonitor(
             self.settings.rules,
             self.workspace,
             ends=frozenset(tool.name for tool in self.toolbox if tool.ends),
@@ -328,8 +333,6 @@ class Runtime:
             parent=self.environment.request.rule_state if self.environment is not None else None,
             tell=self.session.append,
         )
-        self.workspace.content_guard = monitor
-        self.rules_monitor = monitor
         return monitor
 
     async def switch_model(self, model: Model) -> None:
@@ -340,11 +343,6 @@ class Runtime:
         self.loop.compressor.window_limit = None
         self.workspace.facts["model"] = model.name
         await old.close()
-
-    @property
-    def commit_when(self) -> When:
-        """When the harness commits uncommitted changes of the model."""
-        return self.settings.commit or "never"
 
     @property
     def is_turn_running(self) -> bool:
@@ -364,12 +362,8 @@ class Runtime:
         if not self.loop.is_stepping and self._task is not None:
             self._task.cancel()
 
-    async def run_person_action(self, tool: str, arguments: dict[str, object]) -> Observation:
-        """Run an action that the user requested between turns: judged, run and logged like a model's."""
-        return await self.run_harness_action(tool, arguments)
-
     async def run_harness_action(self, tool: str, arguments: dict[str, object]) -> Observation:
-        """Run an action of the harness through the same gateway as all others."""
+        """Run an action of the harness, or of the user between turns: judged, run and logged like a model's."""
         self._harness_actions += 1
         action = Action(
             id=f"harness-{self.session.id}-{self._harness_actions}", tool=tool, arguments=arguments
@@ -393,51 +387,13 @@ class Runtime:
             await asyncio.to_thread(snapshots.close)
         self.session.close()
 
-    def _restore_interrupted_turn(self) -> TurnEnd | None:
-        """Replay the logged part of the turn; return how the model had ended it, if it had."""
-        from agent.turn.resume import find_turn_end, read_interrupted_turn
-
-        events = read_interrupted_turn(self.session.replayed)
-        for event in events:
-            self.conclusion.track_event(event)
-            self.bounds.handle_event(event)
-        return find_turn_end(events, self.toolbox)
-
     def _record_side_call(self, call: SideCall) -> None:
         self.purse.add_usage(call.usage, "" if call.problem else call.model)
-        self._announce_event(call)
-
-    def _handle_file_event(self, event: Event) -> None:
-        if isinstance(event, SnapshotEvent):
-            self.concurrent_changes.record_snapshot(event.tree, event.when)
-        if isinstance(event, UndoEvent):
-            from agent.turn.resume import apply_undo_event
-            from agent.verify.suite_evidence import is_modified
-
-            self.concurrent_changes.record_undo(event.before, event.after)
-            apply_undo_event(
-                event, self.workspace.changes, lambda path: not is_modified(self.workspace, path)
-            )
-
-    def _create_end_event(self, outcome: Exit, summary: str, verification: Verification | None = None) -> End:
-        return self.conclusion.create_end_event(outcome, summary, self.loop.tally, verification)
+        self.session.announce(call)
 
     def _end_with_error(self, error: Exception) -> End:
         from agent.turn.turn_error import describe_error
 
         event, outcome = describe_error(error, self.session.folder)
-        self._announce_event(event)
-        return self._create_end_event(outcome, event.message)
-
-    def _announce_event(self, event: Event) -> None:
-        """Log an event; if the disk refuses it, notify the views anyway."""
-        try:
-            self.session.append(event)
-        except UserError:
-            self.session.notify_subscribers(event)
-
-    async def _take_final_snapshot(self) -> None:
-        """Snapshot the workspace after an interrupted batch, so that an undo is limited to the batch."""
-        if (gateway := find_built(self.loop.gateway)) is not None:
-            with suppress(UserError, OSError):  # disk full, folder deleted: the end event follows anyway
-                await gateway.record_pending_snapshot()
+        self.session.announce(event)
+        return self.conclusion.create_end_event(outcome, event.message, self.loop.tally)

@@ -119,7 +119,9 @@ class Broker:
         with _explain_timeout():
             output = self._runner.run(*_OPTIONS, *arguments, stdin=stdin, extra=places)
         if output.returncode not in ok:
-            _refuse_full_disk(output)
+            from tools.git.git_failures import explain_failure, refuse_full_disk
+
+            refuse_full_disk(output)
             command = next(each for each in arguments if not each.startswith("-"))
             raise ToolFailure(explain_failure(self.root, command, output))
         return output
@@ -156,7 +158,10 @@ class Broker:
             output = self._runner.execute(
                 *options, *arguments, stdin=stdin, extra=places, timeout=HOOK_TIMEOUT, confined=confined
             )
-        _refuse_full_disk(output)
+        if output.returncode:
+            from tools.git.git_failures import refuse_full_disk
+
+            refuse_full_disk(output)
         return output
 
     def run_hook(
@@ -339,28 +344,6 @@ def create_scratch_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def explain_failure(root: Path, command: str, output: GitOutput) -> str:
-    """Explain a failure to the model: known causes with a remedy, others with git's message."""
-    for pattern, text in _CAUSES:
-        if re.search(pattern, output.stderr):
-            return f"git {command}: {text.format(root=root)}"
-    words = (output.stderr + output.stdout.decode("utf-8", "replace")).strip()
-    return f"git {command} failed with exit code {output.returncode}:\n{words}"
-
-
-_FULL = compile_lazily(r"No space left on device|Disk quota exceeded|Out of diskspace")
-
-
-def _refuse_full_disk(output: GitOutput) -> None:
-    """Raise UserError if git failed because nothing more can be written: the turn ends, with its work kept."""
-    if output.returncode and (found := _FULL.search(output.stderr)):
-        raise UserError(
-            Fault.STORAGE_FULL,
-            f"nothing was committed: git could not write: {found[0]}",
-            "Free some space, then try again. The changes stay in the files.",
-        )
-
-
 _INIT = "Start it in a repository, or make one: git init"
 
 # An identity is never guessed from the host's name.
@@ -378,31 +361,6 @@ _KEPT = compile_lazily(
     r"|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)"
     r"|GIT_EXEC_PATH|GIT_PYTHON_\w+"
 )
-
-_CAUSES = (
-    (
-        r"dubious ownership",
-        "git refuses to work here because the folder {root} belongs to another user. If the user trusts it, "
-        "they run: git config --global --add safe.directory '{root}'",
-    ),
-    (
-        r"index\.lock'?: File exists",
-        "another git command is running here, or one crashed and left {root}/.git/index.lock behind. Wait; "
-        "if none runs, the user removes that file.",
-    ),
-    (
-        r"(tell me who you are|no email was given|no name was given|empty ident name|auto-detect)",
-        "git does not know who the user is. They run, once:\n"
-        '  git config --global user.name "Their Name"\n'
-        '  git config --global user.email "them@example.org"',
-    ),
-    (r"No space left on device", "the disk is full. Nothing was lost; free some space and try again."),
-    (
-        r"(insufficient permission|Permission denied|Read-only file system)",
-        "the repository in {root} cannot be written by this user.",
-    ),
-)
-
 
 def _build_index_environment(index: Path | None) -> dict[str, str]:
     return {"GIT_INDEX_FILE": str(index)} if index else {}

@@ -161,11 +161,13 @@ class Projection:
         self._close_batch()
         if [(slot.first, slot.last) for slot in self.slots] != [row[:2] for row in outline.rows]:
             raise ValueError("not the events of this outline")
+        from agent.context.projection.truncation import mask_slot
+
         for i, row in enumerate(outline.rows):
             for number in row.by[1:] if row.fold else row.by:
                 made = events[number]
                 texts = {parse_event_id(ref): text for ref, text in getattr(made, "masked", {}).items()}
-                self.slots[i] = _mask_slot(self.slots[i], texts[row.first], made)
+                self.slots[i] = mask_slot(self.slots[i], texts[row.first], _get_place(made))
         for number in outline.open:
             self.add_event(events[number])
         self._loading = False
@@ -329,9 +331,12 @@ class Projection:
         from agent.context.projection.folding import fold_slots
 
         if event.masked:
+            from agent.context.projection.truncation import mask_slot
+
+            place = _get_place(event)
             texts = {parse_event_id(each): text for each, text in event.masked.items()}
             self.slots = [
-                _mask_slot(slot, texts[slot.first], event) if slot.first in texts else slot
+                mask_slot(slot, texts[slot.first], place) if slot.first in texts else slot
                 for slot in self.slots
             ]
         for fold in event.folds:
@@ -386,15 +391,6 @@ class Projection:
         self._bytes += slot.size
         self._said_bytes += slot.size if slot.is_from_person else 0
         self.slots.append(slot)
-
-
-def _mask_slot(slot: Slot, text: str, event: Event) -> Slot:
-    from agent.context.projection.truncation import shorten_slot
-
-    short = shorten_slot(slot, text)
-    if short is not slot:
-        short.by = (*slot.by, _get_place(event))
-    return short
 
 
 def _get_place(event: Event) -> int:

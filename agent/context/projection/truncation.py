@@ -107,8 +107,18 @@ def _cut_middle(text: str, room: int, between: str) -> str:
     return f"{text[: characters * 2 // 3]}{between}{text[-(characters // 3) :]}"
 
 
-def shorten_slot(slot: Slot, text: str) -> Slot:
-    """Return the slot with another text ("": one line with the reference to the full output)."""
+def mask_slot(slot: Slot, text: str, place: int) -> Slot:
+    """Return the slot with another text ("": one line with the reference to the full output).
+
+    place: of the compaction that says so
+    """
+    short = _shorten_slot(slot, text)
+    if short is not slot:
+        short.by = (*slot.by, place)
+    return short
+
+
+def _shorten_slot(slot: Slot, text: str) -> Slot:
     old = slot.message
     if isinstance(old, ToolMessage):
         how = f'; recall(ref="{slot.ref or f"e{slot.first}"}") shows it'

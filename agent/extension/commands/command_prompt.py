@@ -60,7 +60,7 @@ async def expand_call(runtime: Runtime, home: Home, text: str) -> CalledCommand 
         and found.is_command
     ):
         found = place_command(found, runtime, home)
-        prompt = await expand_command(found, arguments, runtime.run_person_action)
+        prompt = await expand_command(found, arguments, runtime.run_harness_action)
         return CalledCommand(prompt=f"{prompt}{piped}{rest}", model=choose_model(found, runtime))
     if runtime.mcp is not None and name.startswith("mcp__"):
         from agent.extension.servers.prompt_calls import expand_prompt, find_prompt

@@ -171,3 +171,32 @@ DEFAULTS: Mapping[str, str] = {
 
 REASONING = compile_lazily(r"^(?:gpt-(?:[5-9]|[1-9][0-9])|o[1-9]\b|codex)")
 """OpenAI's reasoning models; only the responses endpoint preserves their reasoning from one step to the next."""
+
+
+def complete_base(endpoint: Endpoint, base: str) -> str:
+    """Add the version to the base, as Anthropic's own client does; users set its variable without it."""
+    if endpoint.wire != "anthropic" or base.rstrip("/").endswith(("/v1", "/messages")):
+        return base
+    return base.rstrip("/") + "/v1"
+
+
+def find_base(endpoint: Endpoint, env: Mapping[str, str]) -> str:
+    """Return the address of a provider: that of its variable in `env`, else its usual one."""
+    for variable in endpoint.base_variables:
+        if value := env.get(variable, "").strip():
+            return _normalize_ollama_host(value) if "OLLAMA_HOST" in endpoint.base_variables else value
+    return endpoint.base
+
+
+def _normalize_ollama_host(host: str) -> str:
+    """Convert OLLAMA_HOST, a host or the address that the server listens on, to a client's URL."""
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(host if "://" in host else f"http://{host}")
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 11434)
+    except ValueError:  # not a number: reported unchanged when the address is used
+        return host
+    name = parts.hostname or "localhost"
+    name = "localhost" if name in ("0.0.0.0", "::") else f"[{name}]" if ":" in name else name
+    return f"{parts.scheme}://{name}:{port}{parts.path.rstrip('/') or '/v1'}"

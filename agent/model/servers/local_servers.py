@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
-from agent.model.model_factory import find_base
-from agent.model.providers.endpoints import ENDPOINTS
+from agent.model.providers.endpoints import ENDPOINTS, find_base
 from sandbox.lazy_dataclass import dataclass
 from sandbox.parsed_data import parse_json
 

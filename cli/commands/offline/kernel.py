@@ -118,7 +118,7 @@ async def _run_in_kernel(invocation: Invocation, blocks: list[str], *, go_on: bo
     failed = False
     try:
         for number, code in enumerate(blocks, 1):
-            observation = await runtime.run_person_action("python", {"code": code})
+            observation = await runtime.run_harness_action("python", {"code": code})
             _print_block(number, observation, as_json=as_json)
             failed = failed or observation.failed
             if observation.data.get("ends") is True or (failed and not go_on):

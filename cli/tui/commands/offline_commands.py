@@ -19,7 +19,7 @@ async def localize(chat: Conversation, argument: str) -> None:
     if chat.runtime.toolbox.get("localize") is None:
         raise UserError(Fault.USAGE, "this session has no tool 'localize'")
     chat.front.show_activity("localize")
-    await chat.runtime.run_person_action("localize", {"targets": argument.split()} if argument else {})
+    await chat.runtime.run_harness_action("localize", {"targets": argument.split()} if argument else {})
 
 
 async def repair(chat: Conversation, argument: str) -> None:

@@ -51,7 +51,7 @@ async def _run_tests(chat: Conversation, targets: list[str]) -> Mapping[str, Any
     if chat.runtime.toolbox.get("run_tests") is None:
         raise UserError(Fault.USAGE, "this session has no tool 'run_tests'")
     chat.front.show_activity("Running tests")
-    observation = await chat.runtime.run_person_action("run_tests", {"targets": targets} if targets else {})
+    observation = await chat.runtime.run_harness_action("run_tests", {"targets": targets} if targets else {})
     report = observation.data.get("report")
     return report if isinstance(report, dict) else {}
 

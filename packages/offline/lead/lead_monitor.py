@@ -328,13 +328,11 @@ class Lead(Monitor):
         if not written:
             work.note = "Your last change could not be written."
             return False
-        before = work.report
         after = await self._run_tests()
         if after.get("outcome") == "passed":
             self._kept += written
             return True
-        old, new = _list_failing(before), _list_failing(after)
-        if after.get("outcome") == "failed" and new < old:
+        if work.is_better(after):
             self._kept += written
             work.report = after
             work.note = "Your last change helped, and is kept. This is left."
@@ -398,7 +396,3 @@ def build_lead(runtime: Runtime) -> Sequence[Monitor]:
     if any(runtime.toolbox.get(each) is None for each in needed):
         return (SmallJobs(runtime),)
     return (SmallJobs(runtime), Lead(runtime, runtime.settings.lead))
-
-
-def _list_failing(report: dict[str, Any] | Any) -> set[str]:
-    return {str(each.get("id")) for each in report.get("failures") or ()}

@@ -53,6 +53,10 @@ class LedWork:
         known = self.suspects[self.at % len(self.suspects)]
         return find_named(self.workspace, known.symbol, [known.path]) or known
 
+    def is_better(self, report: Mapping[str, Any]) -> bool:
+        """Return whether a run of the tests failed only where the last one did, and in fewer of them."""
+        return report.get("outcome") == "failed" and _list_failing(report) < _list_failing(self.report)
+
     @property
     def instructions(self) -> str:
         """Name of the system prompt of the present question."""
@@ -196,3 +200,7 @@ def _describe(edits: Sequence[Edit]) -> str:
 
 def _flatten(text: str) -> str:
     return textwrap.shorten(" ".join(text.split()), 160)
+
+
+def _list_failing(report: Mapping[str, Any]) -> set[str]:
+    return {str(each.get("id")) for each in report.get("failures") or ()}

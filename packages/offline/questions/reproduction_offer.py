@@ -32,4 +32,4 @@ async def offer_kept_test(chat: Conversation) -> None:
     if conclusion.reproduction is not None:
         conclusion.reproduction.kept = None  # ask only once
     if answer.name == "yes":
-        await chat.runtime.run_person_action("write", {"path": path, "content": kept.script})
+        await chat.runtime.run_harness_action("write", {"path": path, "content": kept.script})

@@ -87,7 +87,7 @@ def test_a_childs_tests_do_not_release_its_parent(shop: Path) -> None:
             await children.run(ChildSpec(prompt="test", model=model, place="worktree"))
         answer = await runtime.loop.gateway.run_nested(_make_action(PUBLISH))
         told.append(answer.text)
-        await runtime.run_person_action("run_tests", {})
+        await runtime.run_harness_action("run_tests", {})
         told.append((await runtime.loop.gateway.run_nested(_make_action(PUBLISH))).text)
 
     play(shop, [calls(READ, EDIT)], ORDER, sandbox="unconfined", mode="full", story=story)
@@ -124,7 +124,7 @@ def test_what_a_child_in_another_process_does_counts_for_its_parent(shop: Path) 
             spec = ChildSpec(prompt="edit", model=model, place="lease", runs="process")
             assert (await children.run(spec)).files == ("cart.py",)
         (shop / "broken").touch()
-        await runtime.run_person_action("run_tests", {})
+        await runtime.run_harness_action("run_tests", {})
         told.append((await gateway.run_nested(_make_action(PUBLISH))).text)
 
     play(shop, [], *ELSEWHERE, sandbox="unconfined", mode="full", story=story)

@@ -16,7 +16,8 @@ from sandbox.lazy_dataclass import dataclass
 from tools.core.action import ToolFailure
 from tools.core.text import strip_terminal_codes
 from tools.core.untrusted_output import escape_lookalikes
-from tools.git.broker import Broker, Hooks, explain_failure
+from tools.git.broker import Broker, Hooks
+from tools.git.git_failures import explain_failure
 
 KEPT = "Nothing was committed, and your changes stay in the files."
 

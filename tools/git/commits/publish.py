@@ -13,7 +13,7 @@ from sandbox.fs.three_way_merge import MergeConflict, merge_lines, merge_values
 from sandbox.helpers.git_runner import LITERAL
 from sandbox.lazy_dataclass import dataclass
 from tools.core.action import ToolFailure
-from tools.git.broker import Broker, create_scratch_folder, explain_failure
+from tools.git.broker import Broker, create_scratch_folder
 from tools.git.commits.create_commit import KEPT
 from tools.git.commits.git_objects import (
     Entry,
@@ -23,6 +23,7 @@ from tools.git.commits.git_objects import (
     store_blob,
     write_index_entries,
 )
+from tools.git.git_failures import explain_failure
 from tools.git.index_lock import IndexLock
 from tools.git.scratch_index import copy_index
 

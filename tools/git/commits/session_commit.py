@@ -16,7 +16,7 @@ from tools.changes.session_changes import SessionChanges
 from tools.core.action import ToolFailure
 from tools.core.workspace import Workspace
 from tools.git import repository_programs
-from tools.git.broker import Broker, Hooks, create_scratch_folder, explain_failure
+from tools.git.broker import Broker, Hooks, create_scratch_folder
 from tools.git.commits import commit_secrets, tampered_hooks
 from tools.git.commits.changed_files import ChangedFile, list_changed_files
 from tools.git.commits.commit_plan import CommitPlan, plan_commit
@@ -25,6 +25,7 @@ from tools.git.commits.create_commit import KEPT, CreatedCommit, HookRefused, cr
 from tools.git.commits.git_objects import diff_commits, read_index_entries, write_index_entries
 from tools.git.commits.publish import HeadMoved, publish_commit, read_head, restore_index
 from tools.git.confined_hooks import ConfinedHooks
+from tools.git.git_failures import explain_failure
 from tools.git.git_process import Git
 from tools.git.index_lock import IndexLock
 from tools.git.repository_state import (

@@ -107,7 +107,7 @@ def _make_file_command(command: PromptCommand) -> Command:
         from agent.extension.commands.command_prompt import choose_model, expand_command, place_command
 
         placed = place_command(command, chat.runtime, chat.home)
-        prompt = await expand_command(placed, argument, chat.runtime.run_person_action)
+        prompt = await expand_command(placed, argument, chat.runtime.run_harness_action)
         if model := choose_model(command, chat.runtime):
             async with chat.use_model(model):
                 await chat.run_turn(prompt)

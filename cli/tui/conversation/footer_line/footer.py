@@ -78,7 +78,7 @@ def describe_context(share: int) -> str:
 
 def list_end_facts(runtime: Runtime, end: End) -> list[str]:
     """Return what the summary of a turn adds: changes that nobody commits unasked, the share of the window used."""
-    can_commit = runtime.toolbox.get("git_commit") is not None and runtime.commit_when == "never"
+    can_commit = runtime.toolbox.get("git_commit") is not None and runtime.settings.commit_when == "never"
     waits = can_commit and end.files and not (end.commit or end.not_committed)
     facts = ["not committed (/commit)" if waits else "", describe_context(measure_context(runtime))]
     return list(filter(None, facts))
