@@ -92,7 +92,7 @@ def _trim_to_changes(before: str, after: str) -> tuple[int, list[str], list[str]
         found = before.find("\n", len(before) - end)
         end = len(before) - found - 1 if found >= 0 else 0
     old, new = before[start : len(before) - end], after[start : len(after) - end]
-    return before.count("\n", 0, start), _split_lines(old), _split_lines(new)
+    return before.count("\n", 0, start), split_lines(old), split_lines(new)
 
 
 def _measure_common_prefix(one: str, other: str) -> int:
@@ -178,7 +178,7 @@ def join_names(names: Sequence[str], limit: int) -> str:
     return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown
 
 
-def _split_lines(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """Split at newlines only, consistent with line numbers (str.splitlines also splits at form feeds and others)."""
     *whole, last = text.split("\n")
     return [f"{line}\n" for line in whole] + ([last] if last else [])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import field
-from io import StringIO
 
 from agent.children.child import Child
 from agent.children.children import Children
@@ -19,6 +18,7 @@ from packages.search.microsteps.answers import RedFlag, read_answer
 from packages.search.microsteps.voters import enclose_file
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
+from tools.core.text import split_lines
 from tools.core.untrusted_output import enclose_in_tag
 
 LONGEST_CONVERSATION = 6
@@ -93,7 +93,7 @@ Fill = Callable[[Gap], Awaitable[Filling | None]]
 
 async def fill_hot_lines(fill: Fill, text: str, lines: Sequence[int]) -> AsyncIterator[str]:
     """Yield versions in which one of the hottest lines is written anew. lines: numbers, the hottest first"""
-    parts = list(StringIO(text, newline=""))
+    parts = split_lines(text)
     for number in [each for each in lines if 0 < each <= len(parts)]:
         line = parts[number - 1]
         indentation = line[: len(line) - len(line.lstrip())]

@@ -6,7 +6,6 @@ import ast
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from packages.search.microsteps.step_actions import create_step_actions
 from packages.search.programs.program_runner import ProgramRunner
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
+from tools.core.text import split_lines
 from tools.core.workspace import Workspace
 from tools.testing.project_copies import ProjectCopy, TooLarge, create_copies
 from tools.testing.project_files import Project, TestsNotRunnable
@@ -169,7 +169,7 @@ class Optimization:
         for name in functions:
             if total:
                 self.tell(f"profile: {profile.functions.get(name, 0) / total:.0%} in {name}")
-        lines = list(StringIO(text, newline=""))
+        lines = split_lines(text)
         for line, share in profile.list_hot_lines():
             if line <= len(lines):
                 self.tell(f"profile: {share:.0%} in line {line}: {lines[line - 1].strip()[:80]}")

@@ -8,13 +8,13 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 from packages.improve.optimize.measurement import Measurement
 from sandbox.fs.regular_file import read_regular_file
 from sandbox.lazy_dataclass import dataclass
 from sandbox.parsed_data import parse_json
+from tools.core.text import split_lines
 
 PROBE = Path(__file__).with_name("profile_probe.py")
 
@@ -89,7 +89,7 @@ def _add_probe(text: str, folder: Path) -> str:
     tree = ast.parse(text)
     for node in tree.body:
         if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
-            lines = list(StringIO(text, newline=""))
+            lines = split_lines(text)
             return "".join([*lines[: node.lineno - 1], probe, "\n", *lines[node.lineno - 1 :]])
     return f"{text}\n{probe}"
 

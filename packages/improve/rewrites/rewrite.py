@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Sequence
-from io import StringIO
 from typing import NamedTuple
 
 from sandbox.lazy_dataclass import dataclass
+from tools.core.text import split_lines
 
 
 class TextEdit(NamedTuple):
@@ -70,7 +70,7 @@ def _add_header(text: str, imports: Sequence[str], constants: Sequence[str]) -> 
         last = node.end_lineno or 0
     if not missing and not constants:
         return text
-    lines = list(StringIO(text, newline=""))
+    lines = split_lines(text)
     if last and not lines[last - 1].endswith("\n"):
         lines[last - 1] += "\n"
     added = [f"{line}\n" for line in missing]

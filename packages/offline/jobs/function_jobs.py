@@ -191,8 +191,8 @@ def insert_docstring(source: str, text: str) -> str:
     """Return a function's source with a docstring, in place of the one that it has."""
     node = _parse_function(source)
     assert node is not None
-    lines = source.splitlines()
-    offset = len(lines) - len(textwrap.dedent(source).splitlines())
+    lines = source.split("\n")
+    offset = len(lines) - textwrap.dedent(source).count("\n") - 1
     first = node.body[0]
     outer = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
     indent = outer + " " * first.col_offset

@@ -13,6 +13,7 @@ from packages.offline.jobs.desk import ATTEMPTS, WARMER, NotDone, Outcome, parse
 from packages.offline.jobs.function_jobs import describe_broken
 from packages.offline.jobs.job_reader import Job
 from sandbox.lazy_pattern import compile_lazily
+from tools.core.text import split_lines
 
 if TYPE_CHECKING:
     from packages.offline.jobs.desk import Desk
@@ -94,22 +95,22 @@ def add_argument(source: str, name: str, value: str) -> str:
     known = [*given.posonlyargs, *given.args, *given.kwonlyargs, *more]
     if name in {each.arg for each in known}:
         raise NotDone(f"{node.name} has a parameter {name}")
-    open_at, close_at, tokens = _find_parentheses(source)
-    inside = source[open_at + 1 : close_at]
+    open_at, close_at, last_at, tokens = _find_parentheses(source)
     typed = any(each.annotation is not None for each in known)
     added = f"{name}={value}" if not typed else f"{name}: {_guess_type(value)} = {value}"
     if given.kwarg is not None:
         mark = next(place for place, text in reversed(tokens) if text == "**")
         return f"{source[:mark]}{added}, {source[mark:]}"
-    if not inside.strip():
-        return f"{source[: open_at + 1]}{added}{source[close_at:]}"
-    kept = inside.rstrip()
-    tail = inside[len(kept) :]
-    if kept.endswith(","):
-        last = kept.rpartition("\n")[2]
-        lead = f"\n{last[: len(last) - len(last.lstrip())]}" if "\n" in inside else " "
-        return f"{source[: open_at + 1]}{kept}{lead}{added},{tail}{source[close_at:]}"
-    return f"{source[: open_at + 1]}{kept}, {added}{tail}{source[close_at:]}"
+    if not known:
+        return f"{source[: open_at + 1]}{added}{source[open_at + 1 :]}"
+    kept, tail, rest = source[:last_at], source[last_at:close_at], source[close_at:]
+    comma = "," if kept.endswith(",") else ""
+    if not comma and not tail.strip():
+        return f"{kept}, {added}{tail}{rest}"
+    last = kept.rpartition("\n")[2]
+    lead = f"\n{last[: len(last) - len(last.lstrip())]}" if "\n" in source[open_at:close_at] else " "
+    notes = tail.rstrip()  # a comment on the last one
+    return f"{kept}{'' if comma else ','}{notes}{lead}{added}{comma}{tail[len(notes) :]}{rest}"
 
 
 async def _find_definition(desk: Desk, job: Job) -> FoundDefinition:
@@ -217,7 +218,7 @@ def replace_name(text: str, old: str, new: str) -> tuple[str, int]:
         )
         if bound == old:
             raise NotDone(f"{old} is the name of an argument or a variable, too")
-    lines = text.splitlines(keepends=True)
+    lines = split_lines(text)
     count = 0
     tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     for token in reversed(tokens):
@@ -229,12 +230,12 @@ def replace_name(text: str, old: str, new: str) -> tuple[str, int]:
     return "".join(lines), count
 
 
-def _find_parentheses(source: str) -> tuple[int, int, list[tuple[int, str]]]:
-    """Return the offsets of a function's parentheses, and of the stars at its own level."""
+def _find_parentheses(source: str) -> tuple[int, int, int, list[tuple[int, str]]]:
+    """Return the offsets of a function's parentheses, of the end of the code in them, and of the stars in them."""
     starts = [0]
-    for line in source.splitlines(keepends=True):
+    for line in split_lines(source):
         starts.append(starts[-1] + len(line))
-    depth, open_at, is_head = 0, -1, False
+    depth, open_at, end, is_head = 0, -1, 0, False
     stars: list[tuple[int, str]] = []
     prefix = len(source) - len(source.lstrip())
     body = source[prefix:]  # the tokenizer wants no indentation at the beginning
@@ -252,9 +253,12 @@ def _find_parentheses(source: str) -> tuple[int, int, list[tuple[int, str]]]:
         elif token.string in ")]}" and token.type == tokenize.OP:
             depth -= 1
             if depth == 0:
-                return open_at, at, stars
+                return open_at, at, end, stars
         elif token.string in ("*", "**") and depth == 1:
             stars.append((at, token.string))
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            row, column = token.end
+            end = starts[row - 1] + column + (prefix if row == 1 else 0)
     raise NotDone("the function cannot be read")
 
 

@@ -63,7 +63,7 @@ def list_functions(at: Workspace, path: str) -> list[Suspect]:
         tree = ast.parse(text)
     except (OSError, ValueError, SyntaxError, RecursionError):
         return []
-    return list(iter_functions(tree.body, text.splitlines(), path))
+    return list(iter_functions(tree.body, text.replace("\r\n", "\n").split("\n"), path))
 
 
 def iter_functions(

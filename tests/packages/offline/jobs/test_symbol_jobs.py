@@ -24,6 +24,10 @@ from packages.offline.jobs.symbol_jobs import add_argument, replace_name
         ("def f(a: int) -> str:\n    return ''", "def f(a: int, flag: int = 1) -> str:"),
         ("    def f(self):\n        pass", "    def f(self, flag=1):"),
         ("def f(\n    a,\n    b,\n):\n    pass", "def f(\n    a,\n    b,\n    flag=1,\n):"),
+        ("def f(\n    a,\n    b  # it\n):\n    pass", "def f(\n    a,\n    b,  # it\n    flag=1\n):"),
+        ("def f(\n    a,  # it\n):\n    pass", "def f(\n    a,  # it\n    flag=1,\n):"),
+        ("def f(  # none\n):\n    pass", "def f(flag=1  # none\n):"),
+        ("# \x0c\ndef f(a):\n    pass", "# \x0c\ndef f(a, flag=1):"),
     ],
 )
 def test_an_argument_is_added_where_no_call_changes(source: str, head: str) -> None:
@@ -42,6 +46,10 @@ def test_a_name_is_replaced_in_code_alone() -> None:
     )
 
 
+def test_a_name_behind_a_form_feed_is_replaced_in_its_own_line() -> None:
+    assert replace_name("x = 1\n\x0c\nlonger = y.add(2)\n", "add", "plus")[0] == "x = 1\n\x0c\nlonger = y.plus(2)\n"
+
+
 @pytest.mark.parametrize("text", ["def f(add): return add\n", "add = 3\n", "f(add=2)\n", "def broken(:\n"])
 def test_a_name_of_two_things_is_not_replaced(text: str) -> None:
     with pytest.raises(NotDone):
@@ -57,6 +65,7 @@ def test_a_name_of_two_things_is_not_replaced(text: str) -> None:
             "    @wrap\n    def f(\n        a,\n    ):\n        return 1",
             '    @wrap\n    def f(\n        a,\n    ):\n        """One."""\n        return 1',
         ),
+        ("def f():\n    x = '\x0c'\n    return x", 'def f():\n    """One."""\n    x = \'\x0c\'\n    return x'),
     ],
 )
 def test_a_docstring_is_inserted(source: str, expected: str) -> None:
