@@ -5,12 +5,12 @@ A trajectory is one JSON document. Results need not name their calls: one alone 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from packages.setup.sessions.foreign_turns import (
+    MOST_BYTES,
     Answered,
     Called,
     ForeignSession,
@@ -21,6 +21,8 @@ from packages.setup.sessions.foreign_turns import (
     text_of,
 )
 from sandbox.errors import Fault, UserError
+from sandbox.fs.regular_file import read_regular_file
+from sandbox.parsed_data import parse_json
 
 WITH_THE_LAST = "(the result stands with the last action of this reply)"
 
@@ -35,8 +37,8 @@ def find_logs() -> list[Path]:
 def read_sessions(path: Path) -> Iterator[ForeignSession]:
     """Yield the session of a trajectory. Raises UserError for what is none."""
     try:
-        whole = json.loads(path.read_bytes())
-    except (ValueError, RecursionError, OSError):
+        whole = parse_json(read_regular_file(path, MOST_BYTES) or b"")
+    except (ValueError, OSError):
         whole = None
     steps = whole.get("steps") if isinstance(whole, dict) else None
     if not isinstance(whole, dict) or not isinstance(steps, list):

@@ -88,12 +88,6 @@ def cluster_notes(notes: Sequence[Note]) -> list[Behavior]:
     return sorted((each for each, _ in found), key=lambda each: -len(each.notes))
 
 
-def measure_coverage(behaviors: Sequence[Behavior]) -> float:
-    """Return the share of notes that are about a behavior which another note is about, too."""
-    whole = sum(len(each.notes) for each in behaviors)
-    return sum(len(each.notes) for each in behaviors if len(each.notes) > 1) / whole if whole else 0.0
-
-
 def collect_features(note: Note) -> frozenset[str]:
     """Return the stems of a note's words, and what its step did."""
     return frozenset({find_stem(word) for word in _list_words(note.text)} | {f"@{note.deed}"})

@@ -77,7 +77,9 @@ def read_notes(summaries: Sequence[SessionSummary]) -> list[Note]:
     found: list[tuple[float, Note]] = []
     for each in summaries:
         try:
-            if _MARK in (each.path / "log.jsonl").read_bytes():
+            with (each.path / "log.jsonl").open("rb") as lines:
+                is_noted = any(_MARK in line for line in lines)
+            if is_noted:
                 trace = SessionTrace(each.path)
                 trace.read_new_lines()
                 found += _read_rows(trace)

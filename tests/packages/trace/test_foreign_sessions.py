@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -212,3 +213,12 @@ def test_what_is_no_trajectory_is_refused(tmp_path: Path, content: str) -> None:
         list(import_sessions(Home.from_environment(), tmp_path, "atif", str(log)))
     with pytest.raises(UserError, match="no place of their own"):
         list(import_sessions(Home.from_environment(), tmp_path, "atif"))
+
+
+@pytest.mark.timeout(60)
+def test_a_pipe_and_deep_nesting_are_no_trajectory(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "deep").write_text('{"steps": ' + "[" * 500 + "]" * 500 + "}")
+    for name, told in (("pipe", "no file"), ("deep", "no trajectory")):
+        with pytest.raises(UserError, match=told):
+            list(import_sessions(Home.from_environment(), tmp_path, "atif", str(tmp_path / name)))
