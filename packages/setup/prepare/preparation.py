@@ -43,6 +43,7 @@ class Preparation:
 
     commands: how to set up, test and run, each with its source; modules: a line for each folder
     tasks: what may come next; cpu: seconds, with child processes; unfinished: what there was no time for
+    remembered: the memory was on, so that the history was added to it
     """
 
     commit: str
@@ -54,6 +55,7 @@ class Preparation:
     tasks: Sequence[str] = ()
     cpu: float = 0.0
     unfinished: Sequence[str] = ()
+    remembered: bool = False
 
 
 def prepare_repository(
@@ -66,10 +68,11 @@ def prepare_repository(
     commit = _read_commit(root)
     place = home.get_project_folder(root) / _FILE
     known = _read_known(place)
-    if known is not None and known.commit == commit and not known.unfinished:
+    is_whole = known is not None and not known.unfinished and (known.remembered or not remembers)
+    if known is not None and is_whole and known.commit == commit:
         return known, True
     begun = _measure_cpu()
-    found, unfinished = Preparation(commit=commit), list[str]()
+    found, unfinished = Preparation(commit=commit, remembered=remembers), list[str]()
     for name, part in _list_parts(root, home, remembers=remembers):
         if _measure_cpu() - begun > seconds:
             unfinished.append(name)

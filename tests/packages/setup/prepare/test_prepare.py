@@ -62,6 +62,8 @@ def test_memory_that_is_off_is_left_alone(repo: Repo, home: Home) -> None:
     found, _ = prepare_repository(repo.root, home, seconds=60, remembers=False)
     assert (found.commits, found.indexed) == (0, 4)
     assert not home.memory.exists()
+    later, was_known = prepare_repository(repo.root, home, seconds=60, remembers=True)
+    assert (was_known, later.commits) == (False, 4), "once it is on, the history is remembered"
 
 
 def test_what_there_is_no_time_for_is_named_and_done_later(repo: Repo, home: Home) -> None:
