@@ -35,7 +35,7 @@ from agent.verify.baseline import Baseline
 from agent.verify.gaming.notices import GamingNotices
 from agent.verify.suite_evidence import SuiteEvidence, list_modified_files
 from agent.verify.suite_verifier import RunAction, SuiteVerifier
-from agent.verify.verdict import Claim, Verdict, Verifier, combine_verdicts
+from agent.verify.verdict import Claim, Verdict, Verifier, ask_verifier, combine_verdicts
 from agent.verify.weakened_tests import WeakenedTests, WeakenedTestsVerifier
 from sandbox.extensions import load_extension
 from sandbox.lazy_dataclass import dataclass
@@ -254,7 +254,7 @@ class TurnConclusion:
         gives_up = self._status in ("not achieved", PROPOSED) or ended.gave_up
         claim = Claim(prompt=self._prompt, answer=ended.text, is_done=not gives_up)
         for verifier in self.verifiers:
-            verdict = await verifier.verify(claim)
+            verdict = await ask_verifier(verifier, claim)
             if verifier is self.suite:
                 self.session.append(self.suite.verification)
             if verdict is None:

@@ -76,6 +76,22 @@ class Verifier(Protocol):
         """Return the verdict; None if there is nothing to check."""
 
 
+async def ask_verifier(verifier: Verifier, claim: Claim) -> Verdict | None:
+    """Return a verifier's verdict: it is unknown of code that is nested deeper than Python goes through.
+
+    Such code ends no turn with an internal error, and passes no check on which a commit depends.
+    """
+    try:
+        return await verifier.verify(claim)
+    except RecursionError:
+        return Verdict(
+            outcome="fail" if verifier.withholds_commit else "unknown",
+            evidence="static",
+            name=verifier.name,
+            detail="not checked: code here is nested too deep",
+        )
+
+
 def combine_verdicts(verdicts: Iterable[Verdict]) -> VerdictOutcome:
     """Return the outcome by the evidence: fail if any check fails, pass if one passes, else unknown."""
     outcomes = {each.outcome for each in verdicts if each.evidence != "opinion"}

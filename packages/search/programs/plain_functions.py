@@ -46,7 +46,13 @@ def extract_plain_function(text: str, name: str) -> str | None:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    module = _read_module(tree)
+    try:
+        return _cut_out(_read_module(tree), name)
+    except RecursionError:  # hundreds of terms: parsed in C, and too deep to be copied
+        return None
+
+
+def _cut_out(module: _Module, name: str) -> str | None:
     function = module.functions.get(name)
     if function is None or not (function.args.args or function.args.posonlyargs):
         return None

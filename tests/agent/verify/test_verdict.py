@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import dataclass
 from itertools import permutations
 
 import pytest
 
-from agent.verify.verdict import Evidence, Verdict, VerdictOutcome, combine_verdicts, rank_verdicts
+from agent.events import Event
+from agent.verify.verdict import (
+    Claim,
+    Evidence,
+    Verdict,
+    VerdictOutcome,
+    ask_verifier,
+    combine_verdicts,
+    rank_verdicts,
+)
 
 
 def verdict(outcome: VerdictOutcome, evidence: Evidence) -> Verdict:
@@ -42,3 +53,27 @@ def test_opinions_break_ties_and_no_more() -> None:
     disliked = [verdict("pass", "executed"), verdict("fail", "opinion")]
     failing = [verdict("fail", "executed"), verdict("pass", "opinion")]
     assert sorted([failing, disliked, liked], key=rank_verdicts) == [liked, disliked, failing]
+
+
+@dataclass
+class Deep:
+    """A verifier that goes down without end."""
+
+    withholds_commit: bool
+    name: str = "deep"
+
+    def begin_turn(self) -> None: ...
+
+    def track_event(self, event: Event) -> None: ...
+
+    async def verify(self, claim: Claim) -> Verdict | None:
+        return await self.verify(claim)
+
+
+@pytest.mark.parametrize(("withholds", "outcome"), [(True, "fail"), (False, "unknown")])
+def test_code_that_is_nested_too_deep_ends_no_turn_and_passes_no_check(
+    withholds: bool, outcome: VerdictOutcome
+) -> None:
+    verdict = asyncio.run(ask_verifier(Deep(withholds), Claim()))
+    assert verdict is not None
+    assert (verdict.outcome, verdict.name) == (outcome, "deep")

@@ -87,7 +87,10 @@ def _reduce_python(text: str) -> object:
             body = getattr(node, "body", None)
             if isinstance(body, list) and not _shows_docstring(node):
                 node.body = [each for each in body if not _is_idle_text(each)]  # type: ignore[attr-defined]
-    return ast.dump(tree), _list_directives(text)
+    try:
+        return ast.dump(tree), _list_directives(text)
+    except RecursionError:  # hundreds of branches, or terms: parsed in C, and too deep to be gone through
+        return text
 
 
 def _list_directives(text: str) -> list[str]:

@@ -100,3 +100,7 @@ def test_another_function_is_left(name: str) -> None:
 
 def test_a_text_that_cannot_be_parsed_has_none() -> None:
     assert extract_plain_function("def total(:", "total") is None
+
+
+def test_a_function_of_hundreds_of_terms_is_none() -> None:
+    assert extract_plain_function(f"def f(x): return {' + '.join(['x'] * 900)}\n", "f") is None
