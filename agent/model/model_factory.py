@@ -121,7 +121,7 @@ def identify_model(name: str, context: ModelConfig) -> str:
         provider, model = "openai", name
     endpoint = ENDPOINTS.get(provider)
     base = context.api_base or (find_base(endpoint, context.env) if endpoint else "")
-    return f"{provider}/{model} {_complete_base(endpoint, base) if endpoint else base}"
+    return f"{provider}/{model} {complete_base(endpoint, base) if endpoint else base}"
 
 
 def find_listing(name: str, context: ModelConfig) -> Listing | None:

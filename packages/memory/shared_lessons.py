@@ -20,11 +20,11 @@ from agent.app_dirs import Home
 from agent.extension.extension_files import SHARED_LESSONS
 from agent.extension.front_matter import BadFrontMatter, read_list_field, read_text_field, split_front_matter
 from agent.extension.project_trust import describe_untrusted, is_trusted
+from agent.extension.shared_files import write_shared_file
 from agent.memory.memory_store import MemoryStore
 from agent.memory.records import Check, Lesson, LessonKind
 from agent.memory.standing import is_trusted as is_shown
 from packages.memory.lessons.claims import find_problem, make_lesson_id
-from agent.extension.shared_files import write_shared_file
 from sandbox.errors import Fault, UserError
 from sandbox.fs.untrusted_file import read_workspace_file
 from sandbox.lazy_dataclass import dataclass

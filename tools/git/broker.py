@@ -362,5 +362,6 @@ _KEPT = compile_lazily(
     r"|GIT_EXEC_PATH|GIT_PYTHON_\w+"
 )
 
+
 def _build_index_environment(index: Path | None) -> dict[str, str]:
     return {"GIT_INDEX_FILE": str(index)} if index else {}

@@ -79,6 +79,6 @@ def has_suite_file(suite: str, path: str) -> bool:
     """Return whether a suite's command names a file, the folder that it is in, or its module."""
     words = [word.removeprefix("./").rstrip("/") for word in (*shlex.split(suite), *_WORD.findall(suite))]
     modules = [f"/{each.replace('.', '/')}" for each in _MODULE.findall(suite)]
-    return any(
-        path == word or path.startswith(f"{word}/") for word in words if word not in ("", ".")
-    ) or any(f"/{path}".endswith(f"{each}.py") or f"{each}/" in f"/{path}" for each in modules)
+    return any(path == word or path.startswith(f"{word}/") for word in words if word not in ("", ".")) or any(
+        f"/{path}".endswith(f"{each}.py") or f"{each}/" in f"/{path}" for each in modules
+    )

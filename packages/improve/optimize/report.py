@@ -59,9 +59,10 @@ def draw_svg(tried: Sequence[Candidate], claim: Claim | None, title: str) -> str
     for number, each in enumerate(tried):
         across, up = place(number, 0.0 if each.refused else each.gain)
         color = "#b33" if each.refused else "#369"
-        words = f"{', '.join(each.rewrites)}: {each.refused or f'{each.gain:.2f} times'}"
+        told = f"{', '.join(each.rewrites)}: {each.refused or f'{each.gain:.2f} times'}"
+        words = escape(sanitize_text(told))
         dots.append(
-            f'<circle cx="{across:.1f}" cy="{up:.1f}" r="4" fill="{color}"><title>{escape(sanitize_text(words))}</title></circle>'
+            f'<circle cx="{across:.1f}" cy="{up:.1f}" r="4" fill="{color}"><title>{words}</title></circle>'
         )
     base, peak = place(0, 1.0)[1], place(0, top)[1]
     told = f"confirmed: {claim.runs.gain:.2f} times" if claim else "nothing confirmed"

@@ -17,13 +17,13 @@ from typing import Any
 from agent.app_dirs import Home
 from agent.extension.extension_files import SKILL_FILE, SKILLS_TRUST
 from agent.extension.project_trust import is_trusted
+from agent.extension.shared_files import write_shared_file
 from agent.extension.skills.skill_catalog import find_skills_to_trust
 from agent.memory.lesson_checks import compute_file_digest
 from agent.memory.memory_store import MemoryStore
 from agent.memory.records import Lesson
 from agent.memory.standing import MOST_MISSES
 from packages.memory.lessons.claims import make_lesson_id
-from agent.extension.shared_files import write_shared_file
 from packages.memory.skills.procedures import Procedure, find_procedures, is_safe_step
 from packages.memory.skills.replay import replay
 from packages.memory.skills.skill_text import (

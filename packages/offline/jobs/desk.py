@@ -108,9 +108,9 @@ class Desk:
         self.runtime.session.append(Signal(name=LEAD, detail=text))
 
     def read(self, path: str) -> str:
-        """Return the text of a file. Raises NotDone."""
+        """Return the text of a file, its lines ended by newlines alone: an edit keeps their own. Raises NotDone."""
         try:
-            return self.at.files.read(path).decode("utf-8")
+            return self.at.files.read(path).decode("utf-8").replace("\r\n", "\n")
         except (OSError, ValueError) as error:
             raise NotDone(f"{path} cannot be read: {error}") from None
 

@@ -271,6 +271,17 @@ def test_a_change_that_breaks_a_test_or_is_none_is_not_written(shop: Repo, wrong
     assert shop.read("shop.py") == SHOP
 
 
+def test_a_change_of_a_file_of_windows_is_tested_too(shop: Repo) -> None:
+    (shop.root / "shop.py").write_bytes(SHOP.replace("\n", "\r\n").encode())
+    end, _, _ = play(shop, CHANGE, ["```python\ndef clamp(value, low, high):\n    raise ValueError\n```"])
+    assert end.outcome == "not-achieved"
+    end, _, _ = play(shop, CHANGE, [CHANGED])
+    assert end.outcome == "done"
+    content = (shop.root / "shop.py").read_bytes()
+    assert b"    if low > high:\r\n" in content
+    assert content.count(b"\n") == content.count(b"\r\n")
+
+
 # ── names and symbols ──────────────────────────────────────────────────────────────────────────────────
 
 

@@ -47,7 +47,10 @@ def test_a_name_is_replaced_in_code_alone() -> None:
 
 
 def test_a_name_behind_a_form_feed_is_replaced_in_its_own_line() -> None:
-    assert replace_name("x = 1\n\x0c\nlonger = y.add(2)\n", "add", "plus")[0] == "x = 1\n\x0c\nlonger = y.plus(2)\n"
+    assert (
+        replace_name("x = 1\n\x0c\nlonger = y.add(2)\n", "add", "plus")[0]
+        == "x = 1\n\x0c\nlonger = y.plus(2)\n"
+    )
 
 
 @pytest.mark.parametrize("text", ["def f(add): return add\n", "add = 3\n", "f(add=2)\n", "def broken(:\n"])
@@ -65,7 +68,10 @@ def test_a_name_of_two_things_is_not_replaced(text: str) -> None:
             "    @wrap\n    def f(\n        a,\n    ):\n        return 1",
             '    @wrap\n    def f(\n        a,\n    ):\n        """One."""\n        return 1',
         ),
-        ("def f():\n    x = '\x0c'\n    return x", 'def f():\n    """One."""\n    x = \'\x0c\'\n    return x'),
+        (
+            "def f():\n    x = '\x0c'\n    return x",
+            'def f():\n    """One."""\n    x = \'\x0c\'\n    return x',
+        ),
     ],
 )
 def test_a_docstring_is_inserted(source: str, expected: str) -> None:

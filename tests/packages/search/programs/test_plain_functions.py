@@ -103,4 +103,4 @@ def test_a_text_that_cannot_be_parsed_has_none() -> None:
 
 
 def test_a_function_of_hundreds_of_terms_is_none() -> None:
-    assert extract_plain_function(f"def f(x): return {' + '.join(['x'] * 900)}\n", "f") is None
+    assert extract_plain_function(f"def f(x): return {' + '.join(['x'] * 1_400)}\n", "f") is None

@@ -126,6 +126,6 @@ def test_documents_are_told_from_code() -> None:
 
 
 def test_code_of_hundreds_of_terms_is_compared_as_it_is() -> None:
-    text = f"def f(x): return {' + '.join(['x'] * 900)}\n"
+    text = f"def f(x): return {' + '.join(['x'] * 1_400)}\n"
     assert reduce_code("a.py", text) == reduce_code("a.py", text)
     assert reduce_code("a.py", text) != reduce_code("a.py", text.replace("x", "y"))
