@@ -158,8 +158,7 @@ def _report(found: Sequence[_Result], *, as_json: bool) -> int:
     """Print the results, one of each file. Returns the exit code: of what ended the search, else of a change."""
     from agent.events import encode_line
 
-    codes = [Exit(each.end.exit_code) for each in found]
-    code = choose_code(codes)
+    code = choose_code([Exit(each.end.exit_code) for each in found])
     if as_json:
         files = [_describe(each) for each in found]
         data = {"outcome": code.label, "exit_code": int(code), "files": files}

@@ -17,13 +17,13 @@ from agent.children.children import Children
 from agent.children.spec import ChildResult, ChildSpec
 from agent.context.system_prompt import read_prompt
 from agent.events import BY_STRATEGY, MessageEvent
-from agent.exit_codes import BY_FAULT
 from agent.monitor.answers import TurnEnd
 from agent.session_settings import LimitSettings
 from agent.turn.runtime import Runtime
 from packages.evaluation.analysis import suite_cases
 from packages.evaluation.analysis.suite_cases import Cluster, SuiteCases
 from packages.improve.improvement.idea_archive import IdeaArchive
+from packages.improve.optimize.model_proposals import FATAL
 from packages.search.microsteps.step_actions import create_step_actions
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import SOURCE
@@ -57,10 +57,6 @@ LIMITS = LimitSettings(max_steps=40, max_time=1200.0)
 """Limits of one proposal."""
 
 SUITE_SECONDS = 1800.0
-
-_FATAL = {
-    int(BY_FAULT[fault]): fault for fault in (Fault.MODEL_UNREACHABLE, Fault.CREDENTIALS, Fault.CONFIGURATION)
-}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -138,7 +134,7 @@ class Improvement:
         result = await children.run(
             ChildSpec(prompt=prompt, instructions=instructions, place="worktree", limits=LIMITS)
         )
-        if (fault := _FATAL.get(result.exit_code)) is not None:
+        if (fault := FATAL.get(result.exit_code)) is not None:
             raise UserError(fault, result.report)
         return result
 

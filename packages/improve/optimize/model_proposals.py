@@ -30,9 +30,10 @@ LIMITS = LimitSettings(max_steps=2 * LONGEST_CONVERSATION, max_time=600.0)
 FILLINGS = 2
 """Fillings of a line: the likeliest one, and one that is drawn."""
 
-_FATAL = {
+FATAL = {
     int(BY_FAULT[fault]): fault for fault in (Fault.MODEL_UNREACHABLE, Fault.CREDENTIALS, Fault.CONFIGURATION)
 }
+"""Faults by the exit code of a child: after them no model can answer."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,7 +64,7 @@ class ModelAuthor:
         parts += [enclose_in_tag("last-version", told)] if told else []
         child = await self._find_conversation(island)
         result = await child.ask("\n\n".join([*filter(None, parts), enclose_file(path, parent.encode())]))
-        if (fault := _FATAL.get(result.exit_code)) is not None:
+        if (fault := FATAL.get(result.exit_code)) is not None:
             raise UserError(fault, result.report)
         self.asked += 1
         self.measurement.write_candidate(parent)
