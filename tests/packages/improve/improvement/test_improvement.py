@@ -42,7 +42,7 @@ def test_a_link_is_no_file_of_the_project(tmp_path: Path) -> None:
 def test_what_decides_is_protected(suite: str, path: str) -> None:
     assert is_protected(path, suite, ["docs/*"])
     assert not is_protected("src/agent.py", suite, ["docs/*"])
-    assert not is_protected("run/eval.py", suite, ["docs/*"])
+    assert not is_protected("src/run.py", suite, ["docs/*"])
 
 
 def test_ideas_for_the_same_failures_are_remembered(tmp_path: Path) -> None:
