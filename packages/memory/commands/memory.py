@@ -41,6 +41,9 @@ def add(app: typer.Typer) -> None:
     app.add_typer(group, name="memory")
 
 
+_LONGEST = 8 << 20
+"""Bytes of a line of an export: a record is shorter, and a device has lines without end."""
+
 Name = Annotated[str, typer.Argument(metavar="ID", help="A lesson or case, as `memory list` names it.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
@@ -160,7 +163,8 @@ def _import_export(source: Path, folder: Path) -> None:
     store = _open_store(folder)
     try:
         with source.open("rb") as lines:
-            lessons, cases, problems = import_memory(lines, store)
+            whole = iter(lambda: lines.readline(_LONGEST), b"")
+            lessons, cases, problems = import_memory(whole, store)
     except OSError as error:
         raise UserError(Fault.USAGE, f"cannot read {str(source)!r}: {error.strerror}") from error
     print(f"new lessons: {lessons}, cases: {cases}")

@@ -100,6 +100,11 @@ def test_another_file_is_not_imported(line: str, repo: Repo, tmp_path: Path) -> 
     assert "is not of an export" in result.err
 
 
+def test_a_line_without_end_is_not_read_into_memory(repo: Repo) -> None:
+    result = run("memory", "import", "/dev/zero", cwd=repo.root)
+    assert (result.code, "line 1 is not of an export" in result.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("line", "purpose"),
     [
