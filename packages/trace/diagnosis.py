@@ -103,7 +103,8 @@ def _diagnose_child(traces: Sequence[SessionTrace], end: int) -> Diagnosis | Non
         if any(row.number and row.detail.get("calls") for row in above.rows[branch.row + 2 : end]):
             continue  # the session went on by itself after it
         below = [each for each in traces if each.id == branch.child]
-        found = diagnose([*below, *(each for each in traces if each.id != branch.child)]) if below else None
+        others = [each for each in traces[1:] if each.id != branch.child]  # no session is below itself
+        found = diagnose([*below, *others]) if below else None
         if found is not None:
             return Diagnosis(
                 session=found.session,

@@ -229,6 +229,17 @@ def test_the_agent_whose_error_it_was_is_named(tmp_path: Path) -> None:
     assert (found.session, found.event, found.agent, found.step) == ("s2", planted, "fixer", 3)
 
 
+def test_sessions_that_name_each_other_are_diagnosed(tmp_path: Path) -> None:
+    for own, other in (("s1", "s2"), ("s2", "s1")):
+        log = Log(tmp_path / own)
+        log.prompt("mend it")
+        log.event("child", child=other, state="ended", outcome="tests-fail", exit_code=1)
+        log.end("tests-fail", 1)
+    found = diagnose(read_traces(tmp_path / "s1"))
+    assert found is not None
+    assert found.session == "s2"
+
+
 def test_a_session_that_did_not_fail_has_no_diagnosis(tmp_path: Path) -> None:
     log = Log(tmp_path / "s1")
     log.step("read", CART, "no such file: cart.py", failed=True)
