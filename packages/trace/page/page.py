@@ -19,7 +19,7 @@ from packages.trace.diagnosis import Diagnosis, diagnose
 from packages.trace.session_trace import SessionTrace
 from packages.trace.trace_rows import Branch, Row
 from sandbox.sanitize import sanitize_json, sanitize_text
-from sandbox.secrets.redaction import find_secrets, redact, redact_values
+from sandbox.secrets.redaction import redact, redact_values
 
 BLOCK = 200
 """Rows whose details are parsed together."""
@@ -140,10 +140,7 @@ def _pack_detail(row: Row, cut: int) -> dict[str, Any]:
 
 
 def _redact(value: _Shape) -> _Shape:
-    """Return the value without secrets. All texts are searched as one first: most have none."""
-    if find_secrets("\n".join(_iterate_texts(value))):
-        return redact_values(value)  # type: ignore[return-value]  # the same shape
-    return value
+    return redact_values(value)  # type: ignore[return-value]  # the same shape
 
 
 def _cut_texts(value: Any, cut: int) -> Any:
