@@ -58,7 +58,6 @@ class Optimization:
     takes_advice: bool = False
     search: Search | None = None
     claim: Claim | None = None
-    profile: TargetProfile | None = None
     compared: int = 0
     runs: int = 0
     asked: int = 0
@@ -90,7 +89,7 @@ class Optimization:
         self.tell(
             f"metric: {sample.value:g}{'' if measurement.is_printed else ' s, the time of the command'}"
         )
-        self.profile = profile = await profile_target(measurement, text)
+        profile = await profile_target(measurement, text)
         names = [scope.name for scope in iter_scopes(Source("", text))]
         functions = [self.function] if self.function else profile.choose_functions(names)
         self._tell_profile(profile, functions, text)
