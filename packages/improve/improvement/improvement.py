@@ -59,6 +59,9 @@ LIMITS = LimitSettings(max_steps=40, max_time=1200.0)
 SUITE_SECONDS = 1800.0
 
 
+Contents = Mapping[str, tuple[bytes | None, bytes]]  # by path: what a file held, None for none, and is to hold
+
+
 @dataclass(slots=True, kw_only=True)
 class Improvement:
     """One round. Implements `TurnWork`.
@@ -89,7 +92,7 @@ class Improvement:
         """See `TurnWork.run`."""
         at = self.runtime.workspace
         children = Children(self.runtime)
-        contents: dict[str, bytes] = {}
+        contents: Contents = {}
         try:
             async with create_copies(at, 2) as copies:
                 contents = await self._try_change(children, copies[0].at, copies[1].at)
@@ -99,7 +102,7 @@ class Improvement:
             await children.close()
         return await self._finish(contents)
 
-    async def _try_change(self, children: Children, base: Workspace, trial: Workspace) -> dict[str, bytes]:
+    async def _try_change(self, children: Children, base: Workspace, trial: Workspace) -> Contents:
         """Return the new contents of files, by path, where a change is kept."""
         before = await self._run_suite(base)
         if before.problem:
@@ -140,7 +143,7 @@ class Improvement:
 
     async def _judge(
         self, proposal: ChildResult, base: Workspace, trial: Workspace, before: SuiteCases
-    ) -> tuple[dict[str, bytes], str]:
+    ) -> tuple[Contents, str]:
         """Return the contents to keep, none with the reason why not, and the result in words."""
         if not proposal.patch:
             return {}, "reverted: it changes nothing"
@@ -166,10 +169,11 @@ class Improvement:
         self.gained, lost = suite_cases.describe_change(before, runs)
         if lost or not self.gained:
             return {}, f"reverted: {len(self.gained)} cases gained, {len(lost)} lost"
-        return (
-            {each: read_workspace_file(trial.root, each, SOURCE) or b"" for each in paths},
-            f"kept: {len(self.gained)} of {len(before.failed)} failing cases gained, none lost",
-        )
+        told = f"kept: {len(self.gained)} of {len(before.failed)} failing cases gained, none lost"
+        sides = [{each: read_workspace_file(at.root, each, SOURCE) for each in paths} for at in (base, trial)]
+        if odd := [each for each in paths if sides[0][each] is None and b"\0" in (sides[1][each] or b"")]:
+            return {}, f"refused: it adds {odd[0]}, which is no text"
+        return {each: (sides[0][each], sides[1][each] or b"") for each in paths}, told
 
     async def _run_suite(self, at: Workspace) -> SuiteCases:
         completed = await at.sandbox.run(
@@ -201,25 +205,23 @@ class Improvement:
             )
         )
 
-    async def _finish(self, contents: Mapping[str, bytes]) -> TurnEnd:
+    async def _finish(self, contents: Contents) -> TurnEnd:
         at, status = self.runtime.workspace, "nothing to do"
         text = self.result or "no case fails that was not given up"
         if contents:
-            stored: dict[str, bytes] = {}
+            for path, (before, _) in contents.items():
+                if read_workspace_file(at.root, path, SOURCE) != before:
+                    raise UserError(Fault.USAGE, f"{path!r} was changed meanwhile", "Run it again.")
+            stored = {path: content for path, (_, content) in contents.items()}
             self.runtime.toolbox.add(accepted=create_step_actions(stored.__getitem__))
-            for path, content in contents.items():
-                stored[f"after {path}"] = content
-                given: dict[str, object] = {"path": path, "content": f"after {path}"}
-                if (at.root / path).is_file():
-                    stored[f"before {path}"] = at.files.read(path)
-                    given["before"] = f"before {path}"
-                done = await self.runtime.run_harness_action("set_file", given)
+            for path, (before, content) in contents.items():
+                action = "write" if before is None else "set_file"  # the other sets files that there are
+                text = content.decode("utf-8", "replace") if before is None else path
+                done = await self.runtime.run_harness_action(action, {"path": path, "content": text})
                 if done.failed:
-                    raise UserError(Fault.USAGE, done.text, "The file was changed meanwhile: run it again.")
-            names = ", ".join(self.gained[:5])
-            text = (
-                f"Let {next(iter(contents))} solve {len(self.gained)} more cases of the suite\n\n{names}\n"
-                "The tests pass as before, and no case is lost."
+                    raise UserError(Fault.USAGE, done.text)
+            text = f"Let {next(iter(contents))} solve {len(self.gained)} more cases of the suite\n\n" + (
+                f"{', '.join(self.gained[:5])}\nThe tests pass as before, and no case is lost."
             )
             status = "done"
         await self.runtime.run_harness_action("finish", {"summary": "", "status": status})

@@ -206,13 +206,15 @@ class Optimization:
     async def _finish(self, before: str) -> TurnEnd:
         text, status = f"Nothing faster was confirmed for {self.path}", "nothing to do"
         if self.claim is not None:
+            if self.runtime.workspace.files.read(self.path) != before.encode():
+                raise UserError(Fault.USAGE, f"{self.path!r} was changed meanwhile", "Run it again.")
             contents = {"before": before.encode(), "after": self.claim.candidate.text.encode()}
             self.runtime.toolbox.add(accepted=create_step_actions(contents.__getitem__))
             done = await self.runtime.run_harness_action(
                 "set_file", {"path": self.path, "content": "after", "before": "before"}
             )
             if done.failed:
-                raise UserError(Fault.USAGE, done.text, "The file was changed meanwhile: run it again.")
+                raise UserError(Fault.USAGE, done.text)
             text, status = describe_claim(self.claim, self.path, self.function, self.compared), "done"
         await self.runtime.run_harness_action("finish", {"summary": "", "status": status})
         self.runtime.session.append(MessageEvent(text=text, model=f"{BY_STRATEGY}{NAME}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,11 @@ EDITS = {
         "old": 'in words:\n        return [words[0]]',
         "new": 'in words:\n        return [words[0]] * 2',
     },
+    "add": {
+        "path": "agent.py",
+        "old": 'in words:\n        return [words[0]]',
+        "new": 'in words:\n        from steps import repeat\n\n        return repeat(words[0])',
+    },
     "lose": {"path": "agent.py", "old": "    words = task.split()\n", "new": "    return [task.split()[0]] * 2\n"},
 }  # fmt: skip
 
@@ -67,16 +73,25 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def improve(folder: Path, *ideas: str) -> tuple[int, dict[str, Any], list[Request]]:
-    """Run with a model that has one idea for each child session, the first where nothing was tried before."""
+def improve(
+    folder: Path, *ideas: str, meddle: Callable[[], object] = lambda: None
+) -> tuple[int, dict[str, Any], list[Request]]:
+    """Run with a model that has one idea for each child session, the first where nothing was tried before.
+
+    meddle: called while the model thinks
+    """
     asked: list[Request] = []
 
     def answer(request: Request) -> dict[str, Any]:
         asked.append(request)
+        meddle()
         tried = str(request.messages[0]).count("reverted:") + str(request.messages[0]).count("refused:")
         idea = ideas[min(tried, len(ideas) - 1)]
         if any(isinstance(each, AssistantMessage) for each in request.messages):
             return {"text": f"I changed {idea}: a step was left out."}
+        if idea == "add":
+            added = {"path": "steps.py", "content": "def repeat(word):\n    return [word] * 2\n"}
+            return {"calls": [{"tool": "write", "arguments": added}, {"tool": "edit", "arguments": EDITS[idea]}]}
         return {"calls": [{"tool": "edit", "arguments": EDITS[idea]}]}
 
     with Loopback(answer) as server:
@@ -119,6 +134,20 @@ def test_a_change_that_loses_a_case_is_reverted_and_given_up(project: Path) -> N
     assert len(found["steps"]) == 2
     assert all(each["result"].startswith("reverted:") for each in found["steps"])
     assert (project / "agent.py").read_text() == AGENT
+
+
+def test_a_change_that_adds_a_file_is_kept(project: Path) -> None:
+    code, found, _ = improve(project, "add")
+    assert code == Exit.DONE, found
+    assert "def repeat" in (project / "steps.py").read_text()
+    assert git(project, "status", "--porcelain") == ""
+
+
+def test_what_the_person_changed_meanwhile_stays(project: Path) -> None:
+    mine = f"{AGENT}# mine\n"
+    code, found, _ = improve(project, "mend", meddle=lambda: (project / "agent.py").write_text(mine))
+    assert (code, "changed meanwhile" in found["summary"]) == (Exit.USAGE, True), found
+    assert (project / "agent.py").read_text() == mine
 
 
 def test_it_needs_a_model_and_a_suite_that_says_something(project: Path) -> None:
