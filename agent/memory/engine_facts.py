@@ -31,7 +31,7 @@ async def find_test_command(store: MemoryStore, at: Workspace) -> str:
             each.purpose == "test"
             and each.kind in ("command", "contrast")
             and each.use
-            and await holds(each, at)
+            and holds(each, at.root)
         ):
             return each.use
     return ""

@@ -63,15 +63,18 @@ class Case:
     failures: tuple[FailedCommand, ...] = ()
 
 
+CheckKind = Literal["file", "symbol", "digest"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """A condition without which a lesson is not shown.
 
-    kind: file: `value` is there; symbol: `value` is `PATH:NAME`, and the file has the name; command: it ends with 0;
+    kind: file: `value` is there; symbol: `value` is `PATH:NAME`, and the file has the name;
         digest: `value` is `PATH:SHA-256`, and the file is as it was
     """
 
-    kind: Literal["file", "symbol", "command", "digest"]
+    kind: CheckKind
     value: str
 
 

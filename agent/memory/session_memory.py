@@ -88,14 +88,14 @@ class SessionMemory(Monitor):
         failed, self._failed = self._failed, []
         items, self._items = self._items, []
         try:
-            return await self._recall(prompt, failed, items)
+            return self._recall(prompt, failed, items)
         except (UserError, sqlite3.Error, OSError) as problem:
             if self._reported:
                 return ()
             self._reported = True
             return [TellPerson(text=f"nothing is recalled: {problem}", name="memory")]
 
-    async def _recall(
+    def _recall(
         self, prompt: str | None, failed: Sequence[str], items: Sequence[str]
     ) -> Sequence[RequestAnswer]:
         if not self._store.exists or self._left <= 0:
@@ -111,9 +111,8 @@ class SessionMemory(Monitor):
             wanted += recall_cases(self._store, item, self._workspace.root)
         by_id = {each.id: each for each in lessons}
         wanted = [each for each in dict.fromkeys(wanted) if (each.lesson or each.text) not in self._shown]
-        fitting = [
-            each for each in wanted if not each.lesson or await holds(by_id[each.lesson], self._workspace)
-        ]
+        root = self._workspace.root
+        fitting = [each for each in wanted if not each.lesson or holds(by_id[each.lesson], root)]
         text, taken = format_recalled(fitting, self._left)
         notices = self._take_notices()
         if not taken:
@@ -142,7 +141,7 @@ class SessionMemory(Monitor):
             remedy = find_remedy(seen, line)
         except (UserError, sqlite3.Error, OSError):  # reported at the next request
             return GO_ON
-        if remedy is None or not await holds(remedy, self._workspace):
+        if remedy is None or not holds(remedy, self._workspace.root):
             return GO_ON
         self._answered.add(line)
         return Refuse(_describe_remedy(count, remedy))

@@ -9,7 +9,7 @@ from dataclasses import asdict, fields, replace
 from typing import Any, TypeVar, get_args
 
 from agent.memory.memory_store import MemoryStore
-from agent.memory.records import Case, Check, FailedCommand, KnownCommand, Lesson, LessonKind
+from agent.memory.records import Case, Check, CheckKind, FailedCommand, KnownCommand, Lesson, LessonKind
 from packages.memory.lessons.claims import find_problem
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_pattern import compile_lazily
@@ -79,6 +79,8 @@ def _read_lesson(values: Mapping[str, Any]) -> Lesson:
     lesson = _build(Lesson, {**values, "checks": checks})
     if _ID.fullmatch(lesson.id) is None:  # it is shown in front of the claim, unquoted
         raise ValueError(f"id is {lesson.id[:20]!r}")
+    if odd := next((each.kind for each in checks if each.kind not in get_args(CheckKind)), ""):
+        raise ValueError(f"a check is {odd[:20]!r}")
     if lesson.kind not in get_args(LessonKind):
         raise ValueError(f"kind is {lesson.kind[:20]!r}")
     now = time.time()  # what was confirmed in the future would not fade
