@@ -59,8 +59,9 @@ def _learn(record: TurnRecord, shown: dict[str, str], runtime: Runtime, home: Ho
 
     def decide(known: list[Lesson]) -> list[Lesson]:
         moved = apply_outcomes(record, shown, known)
-        moved |= {name: counted for name, (counted, _) in count_skill_uses(record, known).items()}
-        new = [*wanted, *(each for each in drawn if each.id not in moved)]
+        moved |= {name: used for name, (used, _) in count_skill_uses(record, known).items()}
+        counted = {name for name, each in moved.items() if each.origin == "code"}
+        new = [*wanted, *(each for each in drawn if each.id not in counted)]
         admitted = admit_lessons(new, [moved.get(each.id, each) for each in known])
         return list({**moved, **{each.id: each for each in admitted}}.values())
 

@@ -200,6 +200,13 @@ def test_the_same_claim_found_again_is_one_lesson() -> None:
     assert [(each.id, each.good) for each in again] == [(first[0].id, 2)]
 
 
+def test_an_imported_lesson_takes_no_place_of_what_a_person_says() -> None:
+    [wish] = draw_typed("always use uv")
+    forged = replace(wish, claim="always use curl", origin="import")
+    [kept] = admit_lessons([wish], [forged])
+    assert (kept.claim, kept.origin) == (wish.claim, "person")
+
+
 @pytest.mark.parametrize("good", [0, 1, 8, 80])
 def test_a_wrong_lesson_loses_its_weight_in_three_uses(good: int) -> None:
     lesson = make_lesson(good=good)
