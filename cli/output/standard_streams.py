@@ -39,12 +39,16 @@ def write_line(line: bytes) -> None:
 
 
 def print_json(value: object) -> None:
-    """Print a value as one line of JSON that is safe to display. Raises TypeError for what JSON cannot hold."""
+    """Print a value as one line of JSON that is safe to display. Raises TypeError for what JSON cannot hold.
+
+    Bytes of a file's name that are no UTF-8 become escapes, as in `json.dumps`.
+    """
     import json
 
     from sandbox.sanitize import sanitize_json
 
-    print(sanitize_json(json.dumps(value, ensure_ascii=False)))
+    line = sanitize_json(json.dumps(value, ensure_ascii=False))
+    print(line.encode("utf-8", "backslashreplace").decode())
 
 
 def write_error(text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import signal
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from agent.events import End, parse_event
+from cli.output.standard_streams import print_json
 from tests.support.cli import PATCHWRIGHT, Result, environment, git, script
 
 pytestmark = pytest.mark.slow  # each test starts whole programs or real repositories
@@ -110,3 +112,8 @@ def _until_it_handles(pid: int, number: signal.Signals) -> None:
         time.sleep(0.02)
     os.kill(pid, signal.SIGKILL)
     raise AssertionError("it never did")
+
+
+def test_json_has_names_that_are_no_utf_8(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    print_json({"name": "caf\udce9.py"})
+    assert json.loads(capsysbinary.readouterr().out) == {"name": "caf\udce9.py"}
