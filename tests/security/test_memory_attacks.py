@@ -235,6 +235,19 @@ def test_a_damaged_store_is_one_line_of_a_session(repo: Repo) -> None:
     assert len(list(path.parent.glob("*.damaged-*"))) == 1
 
 
+def test_a_damaged_store_is_exported_over_no_older_export(repo: Repo, tmp_path: Path) -> None:
+    store, older = open_store(repo), tmp_path / "older.jsonl"
+    store.put_lessons([Lesson(id="L00000001", kind="note", claim="c")])
+    store.path.write_bytes(b"no database" * 1_000)
+    older.write_text("older")
+    result = run("memory", "export", older, cwd=repo.root)
+    assert (result.code != 0, "was damaged" in result.err) == (True, True)
+    assert older.read_text() == "older"
+    store.put_lessons([Lesson(id="L00000001", kind="note", claim="c")])
+    store.path.write_bytes(b"no database" * 1_000)
+    assert "was damaged" in run("memory", "show", "L00000001", cwd=repo.root).err
+
+
 def test_many_sessions_remember_at_once(repo: Repo, tmp_path: Path) -> None:
     model = script(tmp_path, TURNS)
     sessions = []

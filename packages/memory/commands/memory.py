@@ -67,14 +67,22 @@ def show(name: Name, folder: Folder = Path(".")) -> None:
     """Show all that is stored of a lesson or case."""
     from packages.memory.memory_lines import show_record
 
-    _print_lines(show_record(_open_store(folder), name))
+    store = _open_store(folder)
+    try:
+        _print_lines(show_record(store, name))
+    finally:
+        _announce(store)
 
 
 def why(name: Name, folder: Folder = Path(".")) -> None:
     """Show where a lesson comes from, and when a model was shown it, why, and with which outcome."""
     from packages.memory.memory_lines import explain_record
 
-    _print_lines(explain_record(_open_store(folder), name))
+    store = _open_store(folder)
+    try:
+        _print_lines(explain_record(store, name))
+    finally:
+        _announce(store)
 
 
 def forget(
@@ -97,7 +105,10 @@ def forget(
         store.forget_all()
         print("forgot all of this repository; the logs of its sessions are kept")
     else:
-        print(forget_records(store, names or []))
+        try:
+            print(forget_records(store, names or []))
+        finally:
+            _announce(store)
 
 
 def export(
@@ -107,7 +118,10 @@ def export(
     """Write the memory of this repository as JSON lines."""
     from packages.memory.memory_file import export_memory
 
-    lines = "".join(f"{each}\n" for each in export_memory(_open_store(folder)))
+    store = _open_store(folder)
+    lines = "".join(f"{each}\n" for each in export_memory(store))
+    if store.notices:  # an empty export would take the place of an older one
+        raise UserError(Fault.CONFIGURATION, store.notices[0], "Nothing was exported.")
     if to is None:
         sys.stdout.write(lines)
         return
