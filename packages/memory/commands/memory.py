@@ -220,7 +220,7 @@ def skills(
     """
     from packages.memory.skills.learned_skills import LearnedSkills
 
-    root, _ = find_workspace_root(folder, need_git=True)
+    root, _ = find_workspace_root(folder, need_git=True, without="")
     found = LearnedSkills(store=_open_store(folder), home=Home.from_environment(), root=root)
     if draft:
         print(found.draft(draft))
@@ -238,7 +238,7 @@ def seed(folder: Folder = Path(".")) -> None:
     """Remember the repository's own history: which files the commits changed, by their messages. No model is asked."""
     from packages.memory.history_cases import seed_from_history
 
-    root, _ = find_workspace_root(folder, need_git=True)
+    root, _ = find_workspace_root(folder, need_git=True, without="")
     store = _open_store(folder)
     print(f"new cases: {seed_from_history(store, root)}")
     _announce(store)

@@ -93,7 +93,7 @@ def retry(session: Path, folder: Path, step: int, flags: Mapping[str, Any], *, a
     found = diagnose(read_traces(session))
     if found is None:
         return _report_nothing(session)
-    home, (root, _) = Home.from_environment(), find_workspace_root(folder, need_git=True)
+    home, (root, _) = Home.from_environment(), find_workspace_root(folder, need_git=True, without="")
     settings = load_settings(home, root, flags).session
     retried = run_loop(retry_session(session, root, home, settings, found, step))
     _print(asdict(retried), _format_retry, as_json=as_json)
