@@ -37,7 +37,7 @@ _ASSERT = compile_lazily(
     r"\bexpect\s*\(|\bassert\w*[.(!]"
     r"|\bt\.(?:Error|Fatal|Fail)\w*\(|\brequire\.\w+\(|\bassert(?:_\w+)?[ (]|\.should[\s.]"
     r"|\bexpect\s*\{|\bAssertions?\.|\bis_expected\b|\bverify\(|\bt\.(?:is|not|deepEqual|truthy|throws|like)\("
-    r"|\b(?:check|verify|must|validate|ensure)\w*\(|\bassert_\w+|\bdone\(\)|\.expect\("
+    r"|\sshould[A-Z]\w*\s|\b(?:check|verify|must|validate|ensure)\w*\(|\bassert_\w+|\bdone\(\)|\.expect\("
 )
 _STRENGTH: tuple[tuple[int, re.Pattern[str]], ...] = (
     (
@@ -181,17 +181,34 @@ def _read_marks(node: Node, data: bytes) -> str:
     return " ".join(found)
 
 
+def _has_block(node: Node | None) -> bool:
+    """Return whether a call of Kotlin is one with a block behind it."""
+    return (
+        node is not None
+        and node.type == "call_expression"
+        and [each.type for each in node.named_children] == ["call_expression", "annotated_lambda"]
+    )
+
+
 def _read_call(node: Node, data: bytes) -> tuple[str, str | None]:
     """Return what is called, and the first argument if it is a string."""
     function = node.child_by_field_name("function") or node.child_by_field_name("method")
     receiver = node.child_by_field_name("receiver")
     arguments = node.child_by_field_name("arguments")
+    if function is None and node.type == "call_expression":  # Kotlin's calls have no fields
+        if _has_block(node.parent):
+            return "", None  # the call with its block is the one that counts
+        head = node.named_children[0] if _has_block(node) else node
+        function, arguments = (*head.named_children, None, None)[:2]
+        arguments = arguments if arguments is not None and arguments.type == "value_arguments" else None
     if function is None or function.end_byte - function.start_byte > 200:
         return "", None
     called = _read(function, data)
     if receiver is not None:
         called = f"{_read(receiver, data)[:60]}.{called}"
     first = arguments.named_children[0] if arguments is not None and arguments.named_children else None
+    if first is not None and first.type == "value_argument" and first.named_children:
+        first = first.named_children[0]
     if first is None:
         return called, None
     if first.type in ("string", "template_string", "interpreted_string_literal", "string_literal"):

@@ -239,3 +239,33 @@ def test_a_matrix_or_a_linters_list_selects_no_tests(path: str, before: str, aft
 def test_a_folder_that_is_ignored_is_a_selection() -> None:
     signs = detect(**{"tox.ini": ("[pytest]\n", "[pytest]\naddopts =\n    --ignore=tests/slow\n")})
     assert ("selection", "error") in signs
+
+
+KOTEST = """\
+class CartTest : DescribeSpec({
+    describe("a cart") {
+        it("adds") {
+            cart(3, 5).total() shouldBe 8
+        }
+        it("rounds") {
+            cart(0.5).total() shouldBe 1
+        }
+    }
+    test("empty") { cart().total() shouldBe 0 }
+})
+"""
+
+
+@pytest.mark.parametrize(
+    ("after", "sign"),
+    [
+        (KOTEST.replace('it("rounds")', 'xit("rounds")'), "skipped"),
+        (KOTEST.replace('    test("empty") { cart().total() shouldBe 0 }\n', ""), "removed"),
+        (KOTEST.replace("            cart(0.5).total() shouldBe 1\n", "            cart(0.5).total()\n"), ""),
+    ],
+)
+def test_blocks_of_kotlin_are_tests(after: str, sign: str) -> None:
+    found = detect(**{"src/test/kotlin/CartTest.kt": (KOTEST, after)})
+    assert found, "a test that was taken out, or checks nothing any more"
+    assert sign in ("", *(kind for kind, _ in found))
+    assert detect(**{"src/test/kotlin/CartTest.kt": (KOTEST, KOTEST + "\n// a remark\n")}) == []
