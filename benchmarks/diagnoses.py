@@ -18,7 +18,7 @@ from typing import Any
 from agent.app_dirs import Home
 from packages.setup.sessions.import_sessions import import_sessions
 from packages.trace.diagnosis import Diagnosis, diagnose
-from packages.trace.traced_sessions import read_traces
+from packages.trace.rows.traced_sessions import read_traces
 
 JUDGEMENTS = Path(__file__).with_name("judged_failures.json")
 

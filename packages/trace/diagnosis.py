@@ -23,8 +23,8 @@ from packages.trace.local_faults import (
     find_marks,
 )
 from packages.trace.outcomes import infer_failure
-from packages.trace.session_trace import IMPORTED, SessionTrace
-from packages.trace.trace_rows import Row
+from packages.trace.rows.session_trace import IMPORTED, SessionTrace
+from packages.trace.rows.trace_rows import Row
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agent.monitor.signals.signal_detectors import LoopDetector
-from packages.trace.trace_rows import Row
+from packages.trace.rows.trace_rows import Row
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
 

@@ -13,7 +13,7 @@ from typing import Any
 from agent.model.protocol import Model, Request, UserMessage
 from agent.turn.side_calls import collect_reply
 from packages.trace.diagnosis import Diagnosis
-from packages.trace.trace_rows import Row
+from packages.trace.rows.trace_rows import Row
 from sandbox.lazy_dataclass import dataclass
 from sandbox.secrets.redaction import redact
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from packages.trace.trace_rows import Row
+from packages.trace.rows.trace_rows import Row
 
 
 def infer_failure(rows: Sequence[Row]) -> str:

@@ -22,8 +22,8 @@ from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from cli.output.formats.prediction import format_states
 from packages.trace.diagnosis import SUCCESSES, Diagnosis, diagnose
-from packages.trace.session_trace import SessionTrace
-from packages.trace.traced_sessions import read_traces
+from packages.trace.rows.session_trace import SessionTrace
+from packages.trace.rows.traced_sessions import read_traces
 from patchwright.version import VERSION
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import write_private_file

@@ -12,8 +12,8 @@ from dataclasses import field
 
 from packages.trace.diagnosis import SUCCESSES
 from packages.trace.outcomes import infer_failure
-from packages.trace.session_trace import IMPORTED, SessionTrace
-from packages.trace.trace_rows import Row
+from packages.trace.rows.session_trace import IMPORTED, SessionTrace
+from packages.trace.rows.trace_rows import Row
 from sandbox.lazy_dataclass import dataclass
 
 Key = tuple[object, ...]

@@ -10,8 +10,8 @@ from typing import Any
 from agent.session.session_index import SessionSummary
 from packages.trace.diagnosis import diagnose
 from packages.trace.local_faults import find_marks
-from packages.trace.session_trace import SessionTrace
-from packages.trace.traced_sessions import read_traces
+from packages.trace.rows.session_trace import SessionTrace
+from packages.trace.rows.traced_sessions import read_traces
 from sandbox.errors import UserError
 from sandbox.lazy_dataclass import dataclass
 

@@ -38,7 +38,7 @@ ALLOWED = {
     "packages/trace/page/figures_page.py": OWN,
     "packages/trace/page/page_file.py": WRITES,
     "packages/trace/page/page.py": OWN,
-    "packages/trace/session_trace.py": OWN,
+    "packages/trace/rows/session_trace.py": OWN,
     "packages/warm/caller_check.py": "/proc and the control groups",
     "packages/warm/forked_run.py": SYSTEM,
     "packages/warm/warm_server.py": OWN,

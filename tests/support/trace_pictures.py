@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from packages.trace.page.page import render_page
-from packages.trace.traced_sessions import read_traces
+from packages.trace.rows.traced_sessions import read_traces
 from tests.packages.trace.written_logs import Log
 from tests.support.browser import CHROMIUM, MISSING, open_browser
 

@@ -66,7 +66,7 @@ def _parse_step(text: str) -> int | None:
 def print_diagnosis(session: Path, folder: Path, flags: Mapping[str, Any], *, as_json: bool) -> int:
     """Print the diagnosis of a session, and a model's opinion with flags. Returns 3 if there is nothing to diagnose."""
     from packages.trace import diagnosis
-    from packages.trace.traced_sessions import read_traces
+    from packages.trace.rows.traced_sessions import read_traces
 
     traces = read_traces(session)
     found = diagnosis.diagnose(traces)
@@ -87,7 +87,7 @@ def retry(session: Path, folder: Path, step: int, flags: Mapping[str, Any], *, a
     from cli.settings.layers import load_settings
     from packages.trace.diagnosis import diagnose
     from packages.trace.retry import retry_session
-    from packages.trace.traced_sessions import read_traces
+    from packages.trace.rows.traced_sessions import read_traces
     from sandbox.process.bounded_end import run_loop
 
     found = diagnose(read_traces(session))

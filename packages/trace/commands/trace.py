@@ -50,7 +50,7 @@ def write_page(folder: Path, out: str, *, show: bool) -> int:
     """Write the page of a session to a new file, for its user alone, and name it. Raises UserError."""
     from packages.trace.page.page import render_page
     from packages.trace.page.page_file import write_new_page
-    from packages.trace.traced_sessions import read_traces
+    from packages.trace.rows.traced_sessions import read_traces
 
     path = Path(out or f"trace-{folder.name}.html")
     write_new_page(path, render_page(read_traces(folder)), "Name a new file: patchwright trace --out FILE")

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from packages.trace.session_trace import SessionTrace
+from packages.trace.rows.session_trace import SessionTrace
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent.session.log import Session
     from agent.session.session_index import SessionSummary
-    from packages.trace.trace_rows import Row
+    from packages.trace.rows.trace_rows import Row
 
 USAGE = "Like this: 12 bad edited a test to make it pass. Without a number it is the last step."
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from packages.trace.diagnosis import Diagnosis, diagnose
-from packages.trace.session_trace import SessionTrace
-from packages.trace.trace_rows import Branch, Row
+from packages.trace.rows.session_trace import SessionTrace
+from packages.trace.rows.trace_rows import Branch, Row
 from sandbox.sanitize import sanitize_json, sanitize_text
 from sandbox.secrets.redaction import redact, redact_values
 

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from packages.trace.diagnosis import diagnose
 from packages.trace.page.page import build_policy, describe_trace, list_changes, render_page
-from packages.trace.traced_sessions import read_new_children, read_traces
+from packages.trace.rows.traced_sessions import read_new_children, read_traces
 
 IDLE_SECONDS = 10.0
 """Time in which a client has to send its request."""

@@ -20,7 +20,7 @@ from packages.trace.local_faults import (
     UNREAD,
     WRONG_PLACE,
 )
-from packages.trace.traced_sessions import read_traces
+from packages.trace.rows.traced_sessions import read_traces
 from tests.packages.trace.written_logs import Log
 
 DIFF = "--- a/cart.py\n+++ b/cart.py\n@@ -1 +1 @@\n-a\n+b\n"

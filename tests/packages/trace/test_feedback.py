@@ -13,7 +13,7 @@ from packages.trace.feedback.behavior_report import format_behaviors, list_behav
 from packages.trace.feedback.behaviors import cluster_notes, find_stem
 from packages.trace.feedback.notes import LONGEST, Note, give_feedback, read_notes
 from packages.trace.page.page import render_page
-from packages.trace.traced_sessions import read_traces
+from packages.trace.rows.traced_sessions import read_traces
 from sandbox.errors import UserError
 from tests.packages.trace.test_session_reports import summarize
 from tests.packages.trace.written_logs import Log

@@ -16,7 +16,7 @@ import pytest
 from packages.trace.page import page as page_module
 from packages.trace.page.page import LONGEST_TEXT, encode_for_page, render_page
 from packages.trace.page.page_file import write_new_page
-from packages.trace.traced_sessions import read_traces
+from packages.trace.rows.traced_sessions import read_traces
 from sandbox.errors import UserError
 from tests.packages.trace.written_logs import Log
 

@@ -11,7 +11,7 @@ import pytest
 
 from packages.trace.page.page import render_page
 from packages.trace.page.page_server import TracedSession, open_server
-from packages.trace.traced_sessions import read_traces
+from packages.trace.rows.traced_sessions import read_traces
 from tests.packages.trace.test_page import hostile_log
 from tests.packages.trace.written_logs import Log
 from tests.support import axe

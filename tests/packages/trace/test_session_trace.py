@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from agent.events import NewerFormat
-from packages.trace.session_trace import SessionTrace
-from packages.trace.traced_sessions import read_new_children, read_traces
-from packages.trace.window_account import PARTS
+from packages.trace.rows.session_trace import SessionTrace
+from packages.trace.rows.traced_sessions import read_new_children, read_traces
+from packages.trace.rows.window_account import PARTS
 from tests.packages.trace.written_logs import Log
 from tests.support.cli import CHECKOUT
 

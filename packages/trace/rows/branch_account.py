@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from packages.trace.log_fields import get_text, read_list, read_number, read_usage
-from packages.trace.trace_rows import Branch
+from packages.trace.rows.log_fields import get_text, read_list, read_number, read_usage
+from packages.trace.rows.trace_rows import Branch
 from sandbox.lazy_dataclass import dataclass
 
 Fields = Mapping[str, Any]

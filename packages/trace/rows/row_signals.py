@@ -7,7 +7,7 @@ from typing import Any
 
 from agent.monitor.signals.session_steps import SessionStep, find_words, hash_lines
 from agent.monitor.signals.signal_detectors import FoundSignal, create_detectors
-from packages.trace.trace_rows import Row
+from packages.trace.rows.trace_rows import Row
 from sandbox.lazy_pattern import compile_lazily
 
 _CORRECTION = compile_lazily(

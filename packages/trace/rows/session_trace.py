@@ -13,10 +13,10 @@ from typing import Any
 
 from agent.events import FORMAT, NewerFormat
 from agent.monitor.signals.signal_detectors import FoundSignal
-from packages.trace.branch_account import BranchAccount
-from packages.trace.command_tests import read_test_output
-from packages.trace.foreign_calls import complete_call
-from packages.trace.log_fields import (
+from packages.trace.rows.branch_account import BranchAccount
+from packages.trace.rows.command_tests import read_test_output
+from packages.trace.rows.foreign_calls import complete_call
+from packages.trace.rows.log_fields import (
     TOLD,
     build_call,
     get_text,
@@ -28,9 +28,9 @@ from packages.trace.log_fields import (
     read_usage,
     shorten_line,
 )
-from packages.trace.row_signals import RowSignals, report_refusal
-from packages.trace.trace_rows import Row
-from packages.trace.window_account import WindowAccount, parse_place
+from packages.trace.rows.row_signals import RowSignals, report_refusal
+from packages.trace.rows.trace_rows import Row
+from packages.trace.rows.window_account import WindowAccount, parse_place
 from sandbox.parsed_data import parse_json
 
 Fields = Mapping[str, Any]

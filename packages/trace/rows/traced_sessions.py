@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from packages.trace.session_trace import SessionTrace
+from packages.trace.rows.session_trace import SessionTrace
 
 DEEPEST = 4
 """Levels of sessions below the traced one that are read."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from packages.trace.log_fields import describe_arguments, shorten_line
+from packages.trace.rows.log_fields import describe_arguments, shorten_line
 from sandbox.lazy_pattern import compile_lazily
 
 _WRITES = frozenset(
