@@ -206,7 +206,8 @@ class Optimization:
     async def _finish(self, before: str) -> TurnEnd:
         text, status = f"Nothing faster was confirmed for {self.path}", "nothing to do"
         if self.claim is not None:
-            if self.runtime.workspace.files.read(self.path) != before.encode():
+            files = self.runtime.workspace.files
+            if not files.has_file(self.path) or files.read(self.path) != before.encode():
                 raise UserError(Fault.USAGE, f"{self.path!r} was changed meanwhile", "Run it again.")
             contents = {"before": before.encode(), "after": self.claim.candidate.text.encode()}
             self.runtime.toolbox.add(accepted=create_step_actions(contents.__getitem__))
