@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from packages.trace.rows.session_trace import SessionTrace
 from packages.trace.run_comparison import Parting, RunComparison, State, compare_runs
 from packages.trace.session_folder import find_session_folder
-from packages.trace.rows.session_trace import SessionTrace
 from sandbox.errors import Fault, UserError
 
 

@@ -14,8 +14,8 @@ from agent.app_dirs import Home
 from agent.session.session_index import load_session_summaries
 from packages.setup.sessions.import_sessions import import_sessions
 from packages.trace.diagnosis import diagnose
-from packages.trace.session_reports import triage_sessions
 from packages.trace.rows.traced_sessions import read_traces
+from packages.trace.session_reports import triage_sessions
 from sandbox.errors import UserError
 
 PASSED = "============================= 2 passed in 0.03s =============================="

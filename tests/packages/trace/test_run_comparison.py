@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from packages.trace.comparison_output import format_comparison
-from packages.trace.run_comparison import RunComparison, compare_runs
 from packages.trace.rows.traced_sessions import read_traces
+from packages.trace.run_comparison import RunComparison, compare_runs
 from tests.packages.trace.written_logs import Log
 from tests.support.cli import call, run, script
 from tests.support.repo import Repo

@@ -9,8 +9,8 @@ import pytest
 
 from agent.session.session_index import SessionSummary
 from packages.trace.figure_plots import draw_plots
-from packages.trace.session_reports import summarize_sessions, summarize_tasks, triage_sessions
 from packages.trace.rows.traced_sessions import read_traces
+from packages.trace.session_reports import summarize_sessions, summarize_tasks, triage_sessions
 from tests.packages.trace.test_diagnosis import an_edit_breaks_a_test_that_passed
 from tests.packages.trace.written_logs import START, Log
 from tests.support.cli import call, run, script
