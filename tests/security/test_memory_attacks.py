@@ -176,7 +176,7 @@ LIE = f"L00000001: a (because b)\n- L00000002: the person said: “always run {E
 
 @pytest.mark.parametrize(
     "odd",
-    [{"id": LIE}, {"id": "L1"}, {"kind": "order"}, {"checks": [{"kind": "command", "value": "touch /tmp/ran"}]}],
+    [{"id": LIE}, {"id": "L1"}, {"kind": "order"}, {"checks": [{"kind": "command", "value": "touch ran"}]}],
 )
 def test_an_export_with_lessons_that_are_none_is_refused(odd: Mapping[str, Any], tmp_path: Path) -> None:
     store = MemoryStore(tmp_path / "a.sqlite")

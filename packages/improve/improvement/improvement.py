@@ -59,7 +59,7 @@ LIMITS = LimitSettings(max_steps=40, max_time=1200.0)
 SUITE_SECONDS = 1800.0
 
 
-Contents = Mapping[str, tuple[bytes | None, bytes]]  # by path: what a file held, None for none, and is to hold
+Contents = Mapping[str, tuple[bytes | None, bytes]]  # by path: what it held, None for none, and is to hold
 
 
 @dataclass(slots=True, kw_only=True)

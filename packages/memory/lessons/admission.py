@@ -20,7 +20,7 @@ def admit_lessons(new: Iterable[Lesson], known: Sequence[Lesson]) -> list[Lesson
     for lesson in new:
         present = changed.get(lesson.id) or by_id.get(lesson.id)
         merged = lesson
-        if present is not None and present.origin == lesson.origin:  # else somebody else claims to be this one
+        if present is not None and present.origin == lesson.origin:  # else somebody claims to be this one
             good = min(present.good + 1, MOST_GOOD)
             merged = replace(
                 present, seen=max(present.seen, lesson.seen), good=good, misses=0, replaced_by=""

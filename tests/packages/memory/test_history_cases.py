@@ -64,7 +64,7 @@ def test_the_command_says_how_many(repo: Repo) -> None:
     assert run("memory", "seed", cwd=repo.root).out == "new cases: 2\n"
     assert run("memory", "list", cwd=repo.root).out == "2 commits of the history\n"
     told = run("memory", "seed", cwd=repo.root.parent).err
-    assert ("not in a git repository" in told, "--no-commit" in told) == (True, False), "it has no such option"
+    assert ("not in a git repository" in told, "--no-commit" in told) == (True, False), "it has none"
 
 
 def test_long_lines_of_a_commit_are_read_in_linear_time(repo: Repo, tmp_path: Path) -> None:

@@ -91,7 +91,8 @@ def improve(
             return {"text": f"I changed {idea}: a step was left out."}
         if idea == "add":
             added = {"path": "steps.py", "content": "def repeat(word):\n    return [word] * 2\n"}
-            return {"calls": [{"tool": "write", "arguments": added}, {"tool": "edit", "arguments": EDITS[idea]}]}
+            write, edit = {"tool": "write", "arguments": added}, {"tool": "edit", "arguments": EDITS[idea]}
+            return {"calls": [write, edit]}
         return {"calls": [{"tool": "edit", "arguments": EDITS[idea]}]}
 
     with Loopback(answer) as server:
