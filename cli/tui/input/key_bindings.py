@@ -223,7 +223,7 @@ def _bind_stop_keys(add: _KeyBinder, keys: KeyBindings, deeds: KeyCallbacks, fre
     add("stop", free, stop)
     keys.add("<sigint>")(stop)
     add("interrupt", free & ~has_completions & ~vi_insert_mode, interrupt_step)
-    # Fast typing and Alt send the same: a line that begins right after Escape is more likely than Alt and its first key.
+    # Fast typing and Alt send the same: a line that begins right after Escape is likelier than Alt and its first key.
     for sign in "/#":
         keys.add("escape", sign, filter=free & ~has_completions & ~vi_insert_mode)(begin_line)
     for sign in ascii_letters + digits:

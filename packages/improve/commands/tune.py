@@ -35,10 +35,8 @@ def add(app: typer.Typer) -> None:
         help="Tune this repository's guideline or strategy by a suite.",
         cls=ListingGroup,
     )
-    group.command()(run)
-    group.command()(show)
-    group.command()(apply)
-    group.command()(revert)
+    for each in (run, show, apply, revert):
+        group.command()(each)
     app.add_typer(group, name="tune")
 
 

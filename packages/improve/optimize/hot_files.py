@@ -32,15 +32,15 @@ async def rank_hot_files(at: Workspace, folder: str, metric: str) -> list[tuple[
     try:
         async with create_copies(at, 1) as copies:
             trial = copies[0].at
-            copied = {path: text for path, text in texts.items() if _is_copied(trial, path)}
+            top = trial.root.resolve()  # folders of installed packages are links in a copy
+            copied = {path: text for path, text in texts.items() if top in (top / path).resolve().parents}
             measurement = Measurement(
                 original=at, base=trial, trial=trial, path=next(iter(texts)), command=metric, goal="min"
             )
             found = await profile_files(measurement, copied)
     except TooLarge as problem:
         raise UserError(Fault.USAGE, str(problem)) from None
-    problems = {each.problem for each in found.values()} - {""}
-    if problems:
+    if problems := {each.problem for each in found.values()} - {""}:
         raise UserError(Fault.USAGE, f"the metric fails on the original: {problems.pop()}")
     samples = {path: sum(profile.functions.values()) for path, profile in found.items()}
     total = sum(samples.values())
@@ -48,11 +48,6 @@ async def rank_hot_files(at: Workspace, folder: str, metric: str) -> list[tuple[
     if not hot:
         raise UserError(Fault.USAGE, f"the metric spends no time in the files of {folder!r}")
     return sorted(hot, key=lambda pair: -pair[1])[:MOST_FILES]
-
-
-def _is_copied(at: Workspace, path: str) -> bool:
-    """Return whether a copy has the file itself: folders of installed packages are links in it."""
-    return at.root.resolve() in (at.root / path).resolve().parents
 
 
 def _read_sources(at: Workspace, paths: Sequence[str]) -> dict[str, str]:

@@ -95,8 +95,7 @@ def _add_probe(text: str, folder: Path) -> str:
 
 
 def _read_accounts(folder: Path) -> TargetProfile:
-    functions: Counter[str] = Counter()
-    lines: Counter[int] = Counter()
+    functions, lines = Counter[str](), Counter[int]()
     calls: dict[str, dict[str, None]] = {}
     for path in sorted(folder.glob("*.json")):
         try:
@@ -119,9 +118,4 @@ def _is_call(text: str) -> bool:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return False
-    return (
-        isinstance(value, tuple)
-        and len(value) == 2
-        and isinstance(value[0], list)
-        and isinstance(value[1], dict)
-    )
+    return isinstance(value, tuple) and [type(each) for each in value] == [list, dict]

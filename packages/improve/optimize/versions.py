@@ -36,9 +36,7 @@ def cross_versions(original: str, one: str, other: str) -> str | None:
     """Return the original with the changes of both versions; None where they touch the same lines or do not parse."""
     lines = original.splitlines(keepends=True)
     edits = sorted({*_list_edits(lines, one), *_list_edits(lines, other)})
-    made: list[str] = []
-    place = 0
-    last = (-1, -1)
+    made, place, last = list[str](), 0, (-1, -1)
     for start, end, new in edits:
         is_header = all(not line.strip() or line.startswith(("import ", "from ")) for line in new)
         if start < place or (start == end and last == (start, end) and not is_header):

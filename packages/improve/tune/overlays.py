@@ -83,8 +83,7 @@ class Overlays:
         found = []
         before, _, behind = self.kind.comment.partition("{}")
         for version in self._list_numbers():
-            text = read_workspace_text(self.root, f"{self.folder}/{version}.{self.kind.suffix}", SETTINGS)
-            first, _, rest = text.partition("\n")
+            first, _, rest = read_workspace_text(self.root, self._get_name(version), SETTINGS).partition("\n")
             evidence = first.removeprefix(before).removesuffix(behind)
             found.append(Overlay(version=version, evidence=evidence, rules=tuple(parse_rules(rest))))
         return [each for each in found if each.evidence]
@@ -94,12 +93,14 @@ class Overlays:
         files = (self.root / self.folder).glob(f"*.{self.kind.suffix}")
         return sorted(int(each.stem) for each in files if re.fullmatch("[1-9][0-9]{0,5}", each.stem))
 
+    def _get_name(self, version: int) -> str:
+        return f"{self.folder}/{version}.{self.kind.suffix}"
+
     def save_version(self, rules: Sequence[str], evidence: str) -> Overlay:
         """Write a new version."""
         version = max(self._list_numbers(), default=0) + 1
         text = f"{self.kind.comment.format(evidence)}\n{self.kind.format_lines(rules)}"
-        name = f"{self.folder}/{version}.{self.kind.suffix}"
-        write_shared_file(self.root, name, text.encode("utf-8", "replace"))
+        write_shared_file(self.root, self._get_name(version), text.encode("utf-8", "replace"))
         return Overlay(version=version, evidence=evidence, rules=tuple(rules))
 
     def find_applied(self) -> int:

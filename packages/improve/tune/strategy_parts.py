@@ -41,9 +41,7 @@ PARTS: Parts = {
     "agents.delegate": ("true", "false"),
 }
 
-TABLES = frozenset(
-    ("actions", "agents", "context", "discipline", "edit", "lead", "models", "strategy", "verify")
-)
+TABLES = frozenset((*(key.partition(".")[0] for key in PARTS), "edit"))
 """Settings and tables that may be parts."""
 
 _SEVERAL = frozenset(('"pipeline"', '"sample"', '"tree"', '"evolve"', '"team"', '"auto"'))

@@ -47,7 +47,9 @@ def test_a_definition_is_mutated_and_no_other(name: str, mutation: Mutation, has
 
 def test_what_cannot_be_parsed_is_left() -> None:
     assert mutate_definition("cart.py", "def total(:", "total", "raises") is None
-    long = f"ALL = {' + '.join(['x'] * 1_400)}\n\n\ndef total(): return 1\n"  # each term is a level of its own
+    long = (
+        f"ALL = {' + '.join(['x'] * 1_400)}\n\n\ndef total(): return 1\n"  # each term is a level of its own
+    )
     assert mutate_definition("cart.py", long, "total", "raises") is None
 
 
