@@ -211,6 +211,9 @@ def skills(
     draft: Annotated[
         str, typer.Option("--draft", metavar="NAME", help="Replay this procedure, and keep it if it holds.")
     ] = "",
+    command: Annotated[
+        str, typer.Option("--command", metavar="NAME", help="The same, as a slash command that runs it.")
+    ] = "",
     folder: Folder = Path("."),
     as_json: AsJson = False,
 ) -> None:
@@ -222,8 +225,10 @@ def skills(
 
     root, _ = find_workspace_root(folder, need_git=True, without="")
     found = LearnedSkills(store=_open_store(folder), home=Home.from_environment(), root=root)
-    if draft:
-        print(found.draft(draft))
+    if draft and command:
+        raise UserError(Fault.USAGE, "--draft and --command make different things", "Give one of them.")
+    if draft or command:
+        print(found.draft(draft) if draft else found.draft_command(command))
     else:
         for each in found.check_changed():
             print(f"patchwright: {each}", file=sys.stderr)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.app_dirs import Home
-from agent.extension.extension_files import SKILL_FILE, SKILLS_TRUST
+from agent.extension.extension_files import COMMAND_FOLDERS, SKILL_FILE, SKILLS_TRUST
 from agent.extension.project_trust import is_trusted
 from agent.extension.shared_files import write_shared_file
 from agent.extension.skills.skill_catalog import find_skills_to_trust
@@ -33,6 +33,7 @@ from packages.memory.skills.skill_text import (
     list_dependencies,
     make_skill_path,
     mark_retired,
+    render_command,
     render_skill,
 )
 from packages.memory.skills.skill_use import is_retired, list_changed_files, list_skill_records
@@ -55,11 +56,14 @@ class LearnedSkills:
     home: Home
     root: Path
 
+    def list_procedures(self) -> list[Procedure]:
+        """Return the procedures that recur."""
+        return find_procedures(self.store.list_cases(source="turn"), self.root, self._is_own)
+
     def list_candidates(self) -> list[Procedure]:
         """Return the procedures that recur and are no skill yet."""
         known = {each.id for each in self.list_learned()}
-        found = find_procedures(self.store.list_cases(source="turn"), self.root, self._is_own)
-        return [each for each in found if _make_id(each.steps) not in known]
+        return [each for each in self.list_procedures() if _make_id(each.steps) not in known]
 
     def list_learned(self) -> list[Lesson]:
         """Return the records of the skills that were kept, retired ones too."""
@@ -77,6 +81,7 @@ class LearnedSkills:
             yield sanitize_text(f"{each.name}  {describe_steps(each.steps)}  ({seen}; not a skill yet)")
         if candidates:
             yield "replay one, and keep it as a skill if it holds: patchwright memory skills --draft NAME"
+            yield "or as a command that you call by its name: patchwright memory skills --command NAME"
 
     def encode(self) -> Mapping[str, Any]:
         """Return skills and candidates as JSON."""
@@ -95,17 +100,10 @@ class LearnedSkills:
 
     def draft(self, name: str) -> str:
         """Replay a candidate and write its skill; return a line about it. Raises UserError if it is not kept."""
-        found = next((each for each in self.list_candidates() if each.name == name), None)
-        if found is None:
-            raise UserError(
-                Fault.USAGE, f"no procedure is named {name!r}", "List them: patchwright memory skills"
-            )
+        found = _choose(self.list_candidates(), name)
         path = make_skill_path(name)
-        if (self.root / path).exists():
-            raise UserError(Fault.USAGE, f"{path!r} exists", "Remove it, or keep what is there.")
         checks = list_dependencies(found.steps, self.root)
-        if problem := self._try_steps(found):
-            raise UserError(Fault.USAGE, f"{name} is not kept, since its replay failed: {problem}")
+        self._check(found, path)
         trusted = self._write(found)
         [(session, event), *_] = found.sessions
         now = time.time()
@@ -118,6 +116,17 @@ class LearnedSkills:
         ])  # fmt: skip
         after = "review and commit it" if trusted else "review it, then: patchwright trust"
         return f"{path}: its replay passed; {after}"
+
+    def draft_command(self, name: str) -> str:
+        """Replay a procedure and write a slash command that runs it; return a line about it. Raises UserError.
+
+        Nothing calls it before the person trusted it: what a command runs is theirs to read first.
+        """
+        found = _choose(self.list_procedures(), name)
+        path = f"{COMMAND_FOLDERS[0]}/{name}.md"
+        self._check(found, path)
+        write_shared_file(self.root, path, render_command(found).encode())
+        return f"{path}: its replay passed; review it, then: patchwright trust; then call /{name}"
 
     def check_changed(self) -> Iterator[str]:
         """Replay the skills whose files changed since their last check; yield a line for each whose state that changes.
@@ -162,6 +171,13 @@ class LearnedSkills:
             for each in (RUN, CHECK)
         )
 
+    def _check(self, found: Procedure, path: str) -> None:
+        """Raise UserError if something is at the path already, or the replay of a procedure fails."""
+        if (self.root / path).exists():
+            raise UserError(Fault.USAGE, f"{path!r} exists", "Remove it, or keep what is there.")
+        if problem := self._try_steps(found):
+            raise UserError(Fault.USAGE, f"{found.name} is not kept, since its replay failed: {problem}")
+
     def _try_steps(self, found: Procedure) -> str:
         if odd := next((each for each in found.steps if not is_safe_step(each, self.root)), ""):
             return f"`{odd}` does more than work in the project"
@@ -194,6 +210,14 @@ class LearnedSkills:
 
     def _grant(self) -> None:
         TrustStore(self.home.config).grant(self.root / SKILLS_TRUST, find_skills_to_trust(self.root))
+
+
+def _choose(found: Sequence[Procedure], name: str) -> Procedure:
+    """Return the procedure of a name. Raises UserError if there is none."""
+    for each in found:
+        if each.name == name:
+            return each
+    raise UserError(Fault.USAGE, f"no procedure is named {name!r}", "List them: patchwright memory skills")
 
 
 def _make_id(steps: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Files of a learned skill, and the files of the repository that it depends on."""
+"""Files of a learned skill or command, and the files of the repository that a skill depends on."""
 
 from __future__ import annotations
 
@@ -43,6 +43,17 @@ def render_skill(found: Procedure) -> Mapping[str, str]:
         RUN: _render_script(found.steps),
         CHECK: _render_script(found.checks),
     }
+
+
+def render_command(found: Procedure) -> str:
+    """Return the text of a slash command that runs the steps, up to the first that fails, and has the result told."""
+    description = json.dumps(f"Runs {describe_steps(found.steps)}", ensure_ascii=False)
+    body = [
+        f"Steps of {len(found.sessions)} earlier sessions were run one after the other, up to the first that failed:",
+        f"!`{' && '.join(found.steps)}`",
+        "Say in one sentence whether all of them passed, else which one failed and why. $ARGUMENTS",
+    ]
+    return "\n\n".join([f"---\ndescription: {description}\n---", *body, ""])
 
 
 def mark_retired(text: str, *, retired: bool) -> str:

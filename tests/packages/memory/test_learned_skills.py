@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from agent.app_dirs import Home
-from agent.extension.extension_files import SKILLS_TRUST
+from agent.extension.commands.command_catalog import find_commands_to_trust, load_commands
+from agent.extension.extension_files import COMMANDS_TRUST, SKILLS_TRUST
 from agent.extension.project_trust import is_trusted
 from agent.extension.skills.skill_catalog import check_skills, find_skills_to_trust, load_skills
 from agent.memory.memory_key import find_store_path
@@ -16,6 +17,7 @@ from agent.memory.memory_store import MemoryStore
 from agent.memory.records import Case, KnownCommand
 from packages.memory.skills.learned_skills import LearnedSkills
 from sandbox.errors import UserError
+from sandbox.policy.trust import TrustStore
 from tests.support.cli import call, run, script
 from tests.support.confined import needs_confinement
 from tests.support.repo import Repo
@@ -118,6 +120,34 @@ def test_a_replay_that_passes_is_kept_and_trusted(repo: Repo, skills: LearnedSki
         skills.draft(NAME)
     assert not list(skills.check_changed())
     assert not list((skills.home.cache / "worktrees").glob("patchwright-*"))
+
+
+@pytest.mark.slow
+def test_a_procedure_becomes_a_command_that_waits_for_the_persons_trust(
+    repo: Repo, skills: LearnedSkills, tmp_path: Path
+) -> None:
+    needs_confinement(repo.root)
+    remember(skills, MAKE, TEST)
+    assert "memory skills --command NAME" in run("memory", "skills", cwd=repo.root).out
+    assert not (repo.root / ".patchwright").exists(), "nothing is written unasked"
+    written = run("memory", "skills", "--command", NAME, cwd=repo.root)
+    assert written.out.startswith(f".patchwright/commands/{NAME}.md: its replay passed; review it")
+    assert not (repo.root / "made.txt").exists(), "it ran elsewhere"
+    assert not load_commands(skills.home, repo.root).commands, "nobody has trusted it"
+    trusted = find_commands_to_trust(repo.root)
+    assert [f"{MAKE} && {TEST}" in each.runs for each in trusted] == [True]
+    TrustStore(skills.home.config).grant(repo.root / COMMANDS_TRUST, trusted)
+    seen = f"<output command='{MAKE} && {TEST}'>\nexit 0"
+    model = script(tmp_path, [{"text": "Both passed.", "expect": [seen]}])
+    done = run("run", f"/{NAME}", "--model", model, "--no-commit", cwd=repo.root)
+    assert "Both passed." in done.out, done.err
+    assert repo.read("made.txt") == "1\n"
+    assert "exists" in run("memory", "skills", "--command", NAME, cwd=repo.root).err
+    assert skills.draft(NAME), "it may become a skill as well"
+    repo.write("tools/check.sh", "exit 1\n")
+    (repo.root / f".patchwright/commands/{NAME}.md").unlink()
+    assert "its replay failed" in run("memory", "skills", "--command", NAME, cwd=repo.root).err
+    assert not (repo.root / f".patchwright/commands/{NAME}.md").exists()
 
 
 @pytest.mark.slow
