@@ -20,7 +20,9 @@ from agent.events import (
 )
 from agent.memory.command_purposes import Cause, find_cause, find_purpose
 from agent.memory.records import Case, FailedCommand, KnownCommand
+from packages.memory.lessons.run_evidence import count_results
 from sandbox.lazy_dataclass import dataclass
+from tools.shell.shell_tool import NO_OUTPUT
 
 MOST_LINE = 300
 """Characters of a command that is kept: longer ones write files or hold programs, and are for one use."""
@@ -36,6 +38,8 @@ class DoneCommand:
     """A command that a model ran. event: its observation; cause: of its failure, None if it ended well
 
     is_kept: the policy let it pass by itself, and it stays on this machine: a later session may hear of it
+    shows_results: its output has results of tests; is_silent: it has none at all
+    writes: actions that changed files before it
     """
 
     line: str
@@ -43,6 +47,9 @@ class DoneCommand:
     purpose: str
     cause: Cause | None
     is_kept: bool
+    shows_results: bool = False
+    is_silent: bool = False
+    writes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +77,7 @@ class TurnRecord:
     """What the events of one turn amount to.
 
     words: of the prompt and of steering, with their events; skills: names of those that were read
+    failed_suites: number of writes before each run of the whole suite in which tests failed
     """
 
     prompt: Prompt
@@ -81,8 +89,10 @@ class TurnRecord:
     read: list[str] = field(default_factory=list)
     skills: list[str] = field(default_factory=list)
     actions: int = 0
+    writes: int = 0
     suite: str = ""
     passed: bool = False
+    failed_suites: set[int] = field(default_factory=set)
     checks: list[str] = field(default_factory=list)
     end: End | None = None
 
@@ -101,6 +111,8 @@ def read_turn(events: Sequence[Event]) -> TurnRecord | None:
     begun: dict[str, ActionEvent] = {}
     decided: dict[str, DecisionEvent | RuleEvent] = {}
     for event in events:
+        if isinstance(event, ObservationEvent) and has_failed_suite(event):
+            record.failed_suites.add(record.writes)
         match event:
             case Steer(by="person"):
                 record.words.append((event.text, event.id))
@@ -126,6 +138,12 @@ def read_turn(events: Sequence[Event]) -> TurnRecord | None:
     return record
 
 
+def has_failed_suite(seen: ObservationEvent) -> bool:
+    """Whether an observation is of the whole suite, and tests failed."""
+    report = seen.data.get("report")
+    return isinstance(report, dict) and report.get("outcome") == "failed" and not report.get("targets")
+
+
 def _add_action(
     record: TurnRecord,
     seen: ObservationEvent,
@@ -136,6 +154,7 @@ def _add_action(
 ) -> None:
     record.actions += 1
     if begun is not None and not seen.failed:
+        record.writes += begun.effect == "write"
         kind = record.changed if begun.effect == "write" else record.read if begun.effect == "read" else []
         kind += [each for each in begun.paths if each not in kind and not each.startswith("/")]
     if tool == "skill" and not seen.failed:
@@ -150,14 +169,17 @@ def _add_action(
         )
     elif tool == "shell" and line and "exit" in seen.data:  # it was run
         line = " ".join(line.split()) if "\n" not in line else line
-        cause = find_cause(seen.text) if seen.failed else None
+        purpose = find_purpose(line)
+        count, idle = count_results(seen.text) if purpose == "test" else (0, "")
+        cause = find_cause(seen.text) if seen.failed else Cause(text=idle, is_wrong=True) if idle else None
         is_local = begun is not None and begun.effect in _LOCAL
         kept = is_local and decided is None and 0 < len(line) <= MOST_LINE and "\n" not in line
         record.commands.append(
             DoneCommand(
-                line=line[:MOST_LINE], event=seen.id, purpose=find_purpose(line), cause=cause, is_kept=kept
+                line=line[:MOST_LINE], event=seen.id, purpose=purpose, cause=cause, is_kept=kept,
+                shows_results=count > 0, is_silent=seen.text.partition("\n")[2] == NO_OUTPUT, writes=record.writes,
             )
-        )
+        )  # fmt: skip
     elif seen.failed:
         record.failed_actions.append(FailedAction(tool=tool, event=seen.id, text=seen.text))
 

@@ -61,6 +61,9 @@ HINTS: tuple[tuple[str, str], ...] = (
 """Map error patterns in command output to hints about the sandbox; the first match is shown."""
 
 
+NO_OUTPUT = "(no output)"
+
+
 def _effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
     return Effect(kind="execute", argv=("bash", "-c", str(arguments["command"])))
 
@@ -94,7 +97,7 @@ async def shell(command: str, timeout: int | None = None, *, at: Workspace) -> O
     else:
         output = await asyncio.to_thread(shape_output, at, completed.stdout, budget=BUDGET)
     hint = _find_hint(at, completed, output.text)
-    parts = [_describe_end(completed, limit), output.text or "(no output)", *completed.noticed, hint]
+    parts = [_describe_end(completed, limit), output.text or NO_OUTPUT, *completed.noticed, hint]
     return Observation(
         text="\n".join(part for part in parts if part),
         data={

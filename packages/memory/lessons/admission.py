@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from agent.memory.case_search import list_words
 from agent.memory.records import Lesson
 from packages.memory.turn_record import TurnRecord
+from sandbox.lazy_pattern import compile_lazily
 
 MOST_GOOD = 8
 """Good outcomes that count: with more, a lesson that has become wrong would keep its weight too long."""
@@ -62,31 +64,77 @@ def apply_outcomes(
 ) -> dict[str, Lesson]:
     """Return the lessons whose standing a turn changes, by id. shown: those that the model was shown
 
-    A command that was run speaks for or against each lesson that recommends it. Claims that no run can settle are moved
-    by the turn's end, if they were shown.
+    A command that was run speaks for or against each lesson that recommends it; one that is to test and ends well without
+    a word speaks for nothing but that it can be run. Claims that no run can settle are moved
+    by the turn's end, if they were shown; those of where something is by whether the work was there.
     """
     results = read_results(record)
+    silent = {each.line for each in record.commands if each.purpose == "test" and each.is_silent}
     changed = {}
     for lesson in known:
         if lesson.use in results and lesson.kind in ("command", "contrast"):
             holds: bool | None = results[lesson.use]
         elif lesson.id in shown and lesson.origin in ("import", "repository"):
-            holds = record.is_good
+            holds = _judge_claim(record, lesson)
         else:
             holds = None
         if holds is None:
             continue
         now = record.end.time if record.end is not None else lesson.seen
         if holds:
-            good = min(lesson.good + 1, MOST_GOOD)
+            good = min(lesson.good + (lesson.use not in silent), MOST_GOOD)
             changed[lesson.id] = replace(lesson, good=good, misses=0, seen=max(now, lesson.seen))
         else:
             changed[lesson.id] = replace(lesson, bad=lesson.bad + 1, misses=lesson.misses + 1)
     return changed
 
 
+def _judge_claim(record: TurnRecord, lesson: Lesson) -> bool | None:
+    """Return what a turn says of a claim that no command settles, None for nothing."""
+    end = record.end
+    if end is None or end.outcome not in (*_SUCCESSES, *_FAILURES):
+        return None
+    places = {each.value for each in lesson.checks if each.kind == "file"} - {lesson.event}
+    named = _PLACE.search(lesson.claim) if places and end.outcome in _SUCCESSES else None
+    if named is not None:
+        if places & set(end.files):
+            return True
+        subject = set(list_words(lesson.claim[: named.start()]))
+        is_asked = bool(subject) and subject <= set(list_words(record.prompt.text))
+        return False if is_asked and end.files and places & set(record.read) else None  # read for nothing
+    return None if end.outcome == _UNTESTED else record.is_good
+
+
 def read_results(record: TurnRecord) -> dict[str, bool]:
-    """Return whether each command works here, by its line: the last run counts; failing tests are no failure of it."""
-    return {
+    """Return whether each command works here, by its line: the last run counts; failing tests are no failure of it.
+
+    One that is to run tests and shows no result does not work if it fails where another one did on the same files, or
+    passes on files on which the suite fails.
+    """
+    results = {
         each.line: each.cause is None for each in record.commands if each.cause is None or each.cause.is_wrong
     }
+    tests = [each for each in record.commands if each.purpose == "test"]
+    for number, each in enumerate(tests):
+        if each.shows_results:
+            continue
+        if each.cause is None:
+            is_belied = each.writes in record.failed_suites
+        else:
+            later = (other for other in tests[number + 1 :] if other.writes == each.writes)
+            is_belied = each.line not in results and any(other.cause is None for other in later)
+        if is_belied:
+            results[each.line] = False
+    return results
+
+
+_PLACE = compile_lazily(
+    r"\b(?:is|are|lives?|found|defined|implemented|located|handled|computed|done|kept) (?:in|at|by|under|inside) ",
+    re.IGNORECASE,
+)
+"""Words of a claim that says where something is."""
+
+_UNTESTED = "no-test-runner"
+
+_SUCCESSES, _FAILURES = ("done", _UNTESTED), ("tests-fail", "not-achieved", "limit")
+"""Outcomes that may be a claim's merit or fault. Where somebody interrupts, or the model is out of reach, it is not."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+from pathlib import Path
 
 from agent.memory.records import Lesson
 from sandbox.lazy_pattern import compile_lazily
+from sandbox.policy.shell import judge_command_line
 
 MOST_CLAIM = 300
 """Characters of a claim that somebody else wrote: one sentence or two."""
@@ -26,6 +28,17 @@ _SEPARATOR = compile_lazily(r"[^A-Za-z0-9]+")
 _RIGHTS = compile_lazily(
     r"\b(?:approv|permi(?:t|ssion)|sandbox|allow|without asking|ask me|confirm|yolo|trust)", re.IGNORECASE
 )
+
+
+_FORGED = compile_lazily(r"\bthe person said\b", re.IGNORECASE)
+"""How a model is told a person's own words: no other claim may pass for them."""
+
+_CODE = compile_lazily(r"`([^`\n]+)`")
+
+_NOWHERE = Path("/nonexistent")
+"""Root for judging a command that a claim names: where it would be run is not known."""
+
+_ID = compile_lazily(r"L[0-9a-f]{8}")
 
 
 def is_plain(line: str) -> bool:
@@ -50,11 +63,19 @@ def find_problem(lesson: Lesson) -> str:
     """Return why a lesson of somebody else is not taken, "" if it may be."""
     if not lesson.claim:
         return "it claims nothing"
+    if _ID.fullmatch(lesson.id) is None:  # a model is shown it
+        return "its id is not that of a lesson"
     if len(lesson.claim) > MOST_CLAIM:
         return f"its claim has more than {MOST_CLAIM} characters"
     if is_about_rights(lesson.claim):
         return "it is about permissions, which only the settings give"
-    commands = (lesson.use, lesson.avoid) if lesson.kind != "correction" else ()
+    if _FORGED.search(lesson.claim):
+        return "it claims to be the person's words"
+    for line in _CODE.findall(lesson.claim):
+        kinds = {each.kind for each in judge_command_line(line, root=_NOWHERE).effects}
+        if "destructive" in kinds or ("network" in kinds and not is_plain(line)):
+            return f"{line[:40]!r} destroys, or reaches hosts"
+    commands = (lesson.use, lesson.avoid) if lesson.kind not in ("correction", "skill") else ()
     if odd := next((each for each in commands if each and not is_plain(each)), ""):
         return f"{odd[:40]!r} is more than a plain command"
     return ""
