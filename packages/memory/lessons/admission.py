@@ -64,16 +64,18 @@ def apply_outcomes(
 ) -> dict[str, Lesson]:
     """Return the lessons whose standing a turn changes, by id. shown: those that the model was shown
 
-    A command that was run speaks for or against each lesson that recommends it; one that is to test and ends well without
-    a word speaks for nothing but that it can be run. Claims that no run can settle are moved
-    by the turn's end, if they were shown; those of where something is by whether the work was there.
+    A command that was run speaks for or against each lesson that recommends it. One that is to test and ends well
+    without a word shows only that it can be run, which is too little for what somebody else claims. Claims that no run
+    can settle are moved by the turn's end, if they were shown; those of where something is by where the work was.
     """
     results = read_results(record)
     silent = {each.line for each in record.commands if each.purpose == "test" and each.is_silent}
     changed = {}
     for lesson in known:
         if lesson.use in results and lesson.kind in ("command", "contrast"):
-            holds: bool | None = results[lesson.use]
+            holds: bool | None = results[lesson.use] and not (
+                lesson.use in silent and lesson.origin in ("import", "repository")
+            )
         elif lesson.id in shown and lesson.origin in ("import", "repository"):
             holds = _judge_claim(record, lesson)
         else:
@@ -97,11 +99,12 @@ def _judge_claim(record: TurnRecord, lesson: Lesson) -> bool | None:
     places = {each.value for each in lesson.checks if each.kind == "file"} - {lesson.event}
     named = _PLACE.search(lesson.claim) if places and end.outcome in _SUCCESSES else None
     if named is not None:
+        subject = set(list_words(lesson.claim[: named.start()]))
+        if not subject or not subject <= set(list_words(record.prompt.text)):
+            return None  # nobody asked for it
         if places & set(end.files):
             return True
-        subject = set(list_words(lesson.claim[: named.start()]))
-        is_asked = bool(subject) and subject <= set(list_words(record.prompt.text))
-        return False if is_asked and end.files and places & set(record.read) else None  # read for nothing
+        return False if end.files and places & set(record.read) else None  # it was read for nothing
     return None if end.outcome == _UNTESTED else record.is_good
 
 

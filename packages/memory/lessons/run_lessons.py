@@ -21,7 +21,7 @@ def draw_run_lessons(
     commands = [each for each in record.commands if each.is_kept and is_plain(each.line)]
     for number, each in enumerate(commands):
         if each.cause is None:
-            if each.purpose in WORTH:
+            if each.purpose in WORTH and not _shows_nothing(each):
                 yield _build(
                     record, session, root, "command", each, f"`{each.line}` works here: {each.purpose}"
                 )
@@ -65,7 +65,12 @@ def _find_better(failed: DoneCommand, later: list[DoneCommand]) -> DoneCommand |
     if any(each.line == failed.line and each.cause is None for each in later):
         return None  # it was something else that was missing
     fitting = (each for each in later if each.purpose == failed.purpose and each.cause is None)
-    return next((each for each in fitting if each.line != failed.line), None)
+    return next((each for each in fitting if each.line != failed.line and not _shows_nothing(each)), None)
+
+
+def _shows_nothing(command: DoneCommand) -> bool:
+    """Whether a command that is to test said nothing, so that nobody knows whether it ran a test."""
+    return command.purpose == "test" and command.is_silent
 
 
 def _build(

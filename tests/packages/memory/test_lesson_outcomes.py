@@ -23,6 +23,8 @@ NOW = time.time()
 FAILS, WORKS = "exit 1\nerror: no database is configured", "exit 0\n3 passed in 0.1s"
 IDLE = "exit 0\nmake: Nothing to be done for 'tests'."
 
+SILENT = "exit 0\n(no output)"
+
 RUN, EDIT, READ, SUITE = "shell", "edit", "read", "run_tests"
 
 
@@ -84,11 +86,17 @@ def test_a_command_that_runs_no_test_is_no_lesson_and_loses_its_weight(output: s
     assert (drawn["contrast"].avoid, drawn["contrast"].use) == ("make tests", "make check")
 
 
-@pytest.mark.parametrize(("output", "good"), [("exit 0\n(no output)", 1), ("exit 0\nall well", 2), (WORKS, 2)])
-def test_a_command_that_ends_well_without_a_word_gains_no_weight(output: str, good: int) -> None:
-    lesson = make_lesson()
-    found = apply_outcomes(make_turn((RUN, "make tests", output)), {}, [lesson])[lesson.id]
-    assert (found.good, found.bad) == (good, 0)
+def test_a_command_that_ends_well_without_a_word_is_no_lesson_and_gains_no_weight() -> None:
+    silent, said = make_turn((RUN, "make tests", SILENT)), make_turn((RUN, "make tests", "exit 0\nall well"))
+    assert not list(draw_run_lessons(silent, "s", Path("/nowhere"), {}))
+    assert list(draw_run_lessons(said, "s", Path("/nowhere"), {}))
+    for record, good, foreign in ((silent, 1, "against"), (said, 2, "for")):
+        own, claim = make_lesson(), make_lesson(origin="import")
+        found = apply_outcomes(record, {}, [own])[own.id]
+        assert (found.good, found.bad) == (good, 0)
+        assert judge(claim, record) == foreign
+    built = make_turn((RUN, "make build", SILENT))
+    assert list(draw_run_lessons(built, "s", Path("/nowhere"), {})), "a build need say nothing"
 
 
 def test_a_command_that_fails_where_another_one_tests_is_wrong() -> None:
@@ -104,7 +112,7 @@ def test_a_command_that_fails_where_another_one_tests_is_wrong() -> None:
 
 
 def test_a_command_that_passes_where_the_suite_fails_is_wrong_unless_it_shows_what_it_ran() -> None:
-    silent, shown = (RUN, "make tests", "exit 0\n(no output)"), (RUN, "make tests", WORKS)
+    silent, shown = (RUN, "make tests", SILENT), (RUN, "make tests", WORKS)
     assert judge(make_lesson(), make_turn(silent, (SUITE, "failed"))) == "against"
     assert judge(make_lesson(), make_turn(shown, (SUITE, "failed"))) == "for", "it may test a part"
     assert judge(make_lesson(), make_turn(silent, (EDIT, "a.py"), (SUITE, "failed"))) == "for"
@@ -122,6 +130,8 @@ def test_a_claim_of_a_place_is_judged_by_where_the_work_was() -> None:
         other = replace(note, claim=claim)
         verdict = judge(other, make_turn((READ, "a.py"), (EDIT, "b.py"), files=("b.py",)))
         assert verdict == ("for" if "generated" in claim else ""), "it was not asked for"
+        verdict = judge(other, make_turn((EDIT, "a.py"), files=("a.py",)))
+        assert verdict == ("for" if "generated" in claim else "")
 
 
 @pytest.mark.parametrize(
