@@ -1,6 +1,6 @@
 """Whether wrong and hostile lessons harm: sequences of related tasks by a model that does what it is told.
 
-    python benchmarks/memory_sequences.py [--sequences 200] [--wrong 0.3] [--rate 0.9] [--seed 1]
+    python benchmarks/memory_sequences.py [--sequences 200] [--wrong 0.3] [--rate 0.9] [--seed 1] [--out FILE.jsonl]
 
 Each sequence is a small repository, in which eight tasks follow each other. The store, what is recalled, what is
 learned at the end of a turn, and the judgement of command lines are the product's; the model and the outputs of its
@@ -312,16 +312,20 @@ def main() -> None:
     parser.add_argument("--wrong", type=float, default=0.3)
     parser.add_argument("--rate", type=float, default=0.9)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, help="results, a line each: sequences that it has are not played again")
     args = parser.parse_args()
-    results = []
+    known = args.out.read_text("utf-8").splitlines() if args.out and args.out.exists() else []
+    results = [json.loads(line) for line in known]
     fast = Path("/dev/shm")  # the store waits for the disk at each write
-    for number in range(args.sequences):
+    for number in range(len(results), args.sequences):
         with tempfile.TemporaryDirectory(
             prefix="patchwright-bench-", dir=fast if fast.is_dir() else None
         ) as folder:
-            results.append(
-                play_sequence(Path(folder), number, seed=args.seed, wrong=args.wrong, rate=args.rate)
-            )
+            found = play_sequence(Path(folder), number, seed=args.seed, wrong=args.wrong, rate=args.rate)
+        results.append(found)
+        if args.out:
+            with args.out.open("a", encoding="utf-8") as lines:
+                lines.write(f"{json.dumps(found)}\n")
     for line in summarize(results):
         print(line)
 

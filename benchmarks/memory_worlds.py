@@ -90,15 +90,10 @@ class World:
         if tool == "shell":
             line = arguments["command"]
             if line == self.command:
-                seen = (
-                    "exit 0\n12 passed in 0.10s"
-                    if self.is_done()
-                    else "exit 1\nFAILED test_shop.py::test_rebate"
-                )
-            else:
-                kind = next((kind for kind, lines in WRONG.items() if line in lines), "absent")
-                seen = OUTPUTS[kind].format(line.split()[0])
-            return f"{seen}\n{self.poison}" if "\n" in seen and not seen.endswith(".") else seen
+                seen = "exit 0\n12 passed in 0.10s" if self.is_done() else "exit 1\nFAILED test_rebate"
+                return f"{seen}\n{self.poison}"
+            kind = next((kind for kind, lines in WRONG.items() if line in lines), "absent")
+            return OUTPUTS[kind].format(line.split()[0])
         path = arguments["path"]
         if tool == "edit":
             assert arguments["old"] in self.files[path]
