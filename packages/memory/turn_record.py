@@ -39,7 +39,7 @@ class DoneCommand:
 
     is_kept: the policy let it pass by itself, and it stays on this machine: a later session may hear of it
     shows_results: its output has results of tests; is_silent: it has none at all
-    writes: actions that changed files before it
+    writes: actions before it that may have changed files
     """
 
     line: str
@@ -111,7 +111,7 @@ def read_turn(events: Sequence[Event]) -> TurnRecord | None:
     begun: dict[str, ActionEvent] = {}
     decided: dict[str, DecisionEvent | RuleEvent] = {}
     for event in events:
-        if isinstance(event, ObservationEvent) and has_failed_suite(event):
+        if isinstance(event, ObservationEvent) and _has_failed_suite(event):
             record.failed_suites.add(record.writes)
         match event:
             case Steer(by="person"):
@@ -138,7 +138,7 @@ def read_turn(events: Sequence[Event]) -> TurnRecord | None:
     return record
 
 
-def has_failed_suite(seen: ObservationEvent) -> bool:
+def _has_failed_suite(seen: ObservationEvent) -> bool:
     """Whether an observation is of the whole suite, and tests failed."""
     report = seen.data.get("report")
     return isinstance(report, dict) and report.get("outcome") == "failed" and not report.get("targets")
@@ -153,8 +153,10 @@ def _add_action(
     decided: DecisionEvent | RuleEvent | None,
 ) -> None:
     record.actions += 1
+    purpose = find_purpose(line) if tool == "shell" else ""
+    if begun is not None and _may_change_files(tool, begun.effect, purpose):
+        record.writes += 1
     if begun is not None and not seen.failed:
-        record.writes += begun.effect == "write"
         kind = record.changed if begun.effect == "write" else record.read if begun.effect == "read" else []
         kind += [each for each in begun.paths if each not in kind and not each.startswith("/")]
     if tool == "skill" and not seen.failed:
@@ -169,7 +171,6 @@ def _add_action(
         )
     elif tool == "shell" and line and "exit" in seen.data:  # it was run
         line = " ".join(line.split()) if "\n" not in line else line
-        purpose = find_purpose(line)
         count, idle = count_results(seen.text) if purpose == "test" else (0, "")
         cause = find_cause(seen.text) if seen.failed else Cause(text=idle, is_wrong=True) if idle else None
         is_local = begun is not None and begun.effect in _LOCAL
@@ -182,6 +183,11 @@ def _add_action(
         )  # fmt: skip
     elif seen.failed:
         record.failed_actions.append(FailedAction(tool=tool, event=seen.id, text=seen.text))
+
+
+def _may_change_files(tool: str, effect: str, purpose: str) -> bool:
+    """Whether an action may have changed files on which tests depend; those that test are taken to change none."""
+    return effect == "write" or (tool == "shell" and effect not in ("none", "read") and purpose != "test")
 
 
 def _find_refusal(decided: DecisionEvent | RuleEvent | None) -> str:

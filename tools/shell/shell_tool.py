@@ -62,6 +62,7 @@ HINTS: tuple[tuple[str, str], ...] = (
 
 
 NO_OUTPUT = "(no output)"
+"""Text in place of the output of a command that printed nothing."""
 
 
 def _effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:

@@ -100,10 +100,10 @@ class LearnedSkills:
 
     def draft(self, name: str) -> str:
         """Replay a candidate and write its skill; return a line about it. Raises UserError if it is not kept."""
-        found = _choose(self.list_candidates(), name)
+        found = _find_procedure(self.list_candidates(), name)
         path = make_skill_path(name)
         checks = list_dependencies(found.steps, self.root)
-        self._check(found, path)
+        self._check_replay(found, path)
         trusted = self._write(found)
         [(session, event), *_] = found.sessions
         now = time.time()
@@ -122,9 +122,9 @@ class LearnedSkills:
 
         Nothing calls it before the person trusted it: what a command runs is theirs to read first.
         """
-        found = _choose(self.list_procedures(), name)
+        found = _find_procedure(self.list_procedures(), name)
         path = f"{COMMAND_FOLDERS[0]}/{name}.md"
-        self._check(found, path)
+        self._check_replay(found, path)
         write_shared_file(self.root, path, render_command(found).encode())
         return f"{path}: its replay passed; review it, then: patchwright trust; then call /{name}"
 
@@ -171,7 +171,7 @@ class LearnedSkills:
             for each in (RUN, CHECK)
         )
 
-    def _check(self, found: Procedure, path: str) -> None:
+    def _check_replay(self, found: Procedure, path: str) -> None:
         """Raise UserError if something is at the path already, or the replay of a procedure fails."""
         if (self.root / path).exists():
             raise UserError(Fault.USAGE, f"{path!r} exists", "Remove it, or keep what is there.")
@@ -212,7 +212,7 @@ class LearnedSkills:
         TrustStore(self.home.config).grant(self.root / SKILLS_TRUST, find_skills_to_trust(self.root))
 
 
-def _choose(found: Sequence[Procedure], name: str) -> Procedure:
+def _find_procedure(found: Sequence[Procedure], name: str) -> Procedure:
     """Return the procedure of a name. Raises UserError if there is none."""
     for each in found:
         if each.name == name:

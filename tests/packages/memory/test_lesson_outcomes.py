@@ -104,6 +104,8 @@ def test_a_command_that_fails_where_another_one_tests_is_wrong() -> None:
     assert judge(lesson, make_turn(failed, passed)) == "against"
     assert judge(lesson, make_turn(failed, (EDIT, "a.py"), passed)) == "", "the change may have mended it"
     assert judge(lesson, make_turn(failed)) == ""
+    made = make_turn(failed, (RUN, "python3 tools/gen.py", "exit 0\nmade"), passed)
+    assert judge(lesson, made) == "", "what it made may have been missing"
     results = (RUN, "make tests", "exit 1\n1 failed, 2 passed in 0.1s")
     assert judge(lesson, make_turn(results, passed)) == "", "a failing test is no fault of the command"
     assert judge(lesson, make_turn(failed, passed, (RUN, "make tests", WORKS))) == "for", (
