@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 
 from agent.prompt.prompt_reader import read_intent
-from agent.verify.requirement import EXECUTED_KINDS, Result
+from agent.verify.requirement import Result
 from benchmarks.verification.asked_functions import iter_changes, read_problems
 from benchmarks.verification.prompt_requirements import git, list_commits, open_workspace
 from packages.search.requirements.change.code_content import reduce_code
@@ -55,6 +55,9 @@ OF_CHANGES = (
     "signature",
     "name-unchanged",
 )
+
+NEED_PROJECT = ("command", "tests", "output")
+"""Kinds whose check runs the project as it is installed: not tried of commits."""
 
 MARKS = {".py": "#", ".rb": "#", ".sh": "#", ".css": "/*"}
 
@@ -161,7 +164,7 @@ async def judge(prompt: str, contents: Contents, commit: str, at: Workspace) -> 
     wanted = [
         each
         for each in extract_late_requirements(prompt)
-        if each.kind != "group" and (not commit or each.kind not in EXECUTED_KINDS)
+        if each.kind != "group" and (not commit or each.kind not in NEED_PROJECT)
     ]
     runs_python = any(path.endswith(".py") for path in list_product(contents))
     if runs_python or any(

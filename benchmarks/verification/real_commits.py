@@ -1,4 +1,4 @@
-"""Real commits that change tests, read from the git folders of public repositories. Nothing of them is run."""
+"""Real commits, read from the git folders of public repositories. Nothing of them is run."""
 
 from __future__ import annotations
 
@@ -48,32 +48,27 @@ def list_commits(repo: Path, name: str, wanted: int) -> list[Commit]:
 
     Up to `wanted` change code as well, and a quarter as many change tests alone.
     """
-    output = _git(
-        repo,
-        *(
-            "log",
-            "--no-merges",
-            "--raw",
-            "--no-abbrev",
-            "--no-renames",
-            "-m",
-            "--first-parent",
-            "-n",
-            "20000",
-        ),
-        "--format=%x01%H%x02%B%x02",
-    ).decode("utf-8", "replace")
+    found = [
+        each
+        for each in list_any_commits(repo, name)
+        if any(old and find_role(path) in ("test", "expected") for path, old, _ in each.files)
+    ]
+    with_code = [each for each in found if any(find_role(path) == "product" for path, _, _ in each.files)]
+    alone = [each for each in found if all(find_role(path) != "product" for path, _, _ in each.files)]
+    return _spread(with_code, wanted) + _spread(alone, wanted // 4)
+
+
+def list_any_commits(repo: Path, name: str) -> list[Commit]:
+    """Return the commits of the first-parent history with one parent that are not too large, the newest first."""
+    options = ("--no-merges", "--min-parents=1", "--raw", "--no-abbrev", "--no-renames", "--first-parent")
+    output = _git(repo, "log", *options, "-n", "20000", "--format=%x01%H%x02%B%x02").decode("utf-8", "replace")
     found = []
     for part in output.split("\x01")[1:]:
         commit, message, rows = part.split("\x02", 2)
         files = tuple(_parse_rows(rows))
-        if not 0 < len(files) <= MOST_FILES:
-            continue
-        if any(old and find_role(path) in ("test", "expected") for path, old, _ in files):
+        if 0 < len(files) <= MOST_FILES:
             found.append(Commit(repository=name, name=commit, message=message, files=files))
-    with_code = [each for each in found if any(find_role(path) == "product" for path, _, _ in each.files)]
-    alone = [each for each in found if all(find_role(path) != "product" for path, _, _ in each.files)]
-    return _spread(with_code, wanted) + _spread(alone, wanted // 4)
+    return found
 
 
 def _spread(commits: list[Commit], wanted: int) -> list[Commit]:

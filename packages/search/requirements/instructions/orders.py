@@ -169,7 +169,7 @@ _DOCUMENT = r"\b(?:readme|changelog|contributors|authors)\b(?!\.)"
 _DOCUMENTS = rf"(?P<documents>{_DOCUMENT}(?:(?:,|\s+and|\s*&)\s+(?:the\s+)?{_DOCUMENT})*)"
 _VERSION = r"`?v?(?P<word>\d+(?:\.\d+\w*)+(?:[-+.]\w+)*)`?(?![\w])"
 _PREFIX = r"^(?:[\w()/@. -]{1,40}:\s*)?"
-_ADD = r"(?:add|adds|adding|added|create|creating|define|implement|introduce|write|provide|expose)"
+_ADD = r"(?<!-)(?:add|adds|adding|added|create|creating|define|implement|introduce|write|provide|expose)"
 _ADJECTIVES = (
     r"(?:(?:new|simple|public|private|small|custom|separate|missing|helper|utility|data|abstract|base|boolean"
     r"|optional|exception|error)\s+){0,3}"

@@ -163,6 +163,12 @@ HONEST_TESTS = {
         "def test_area():\n    for made in makers:\n        assert made(3).area == 9\n",
         "def test_area():\n    made = maker\n    for size in (3, 3):\n        assert made(3).area == 9\n",
     ),
+    "a test joins a class that a function makes": (
+        "def make_test(area):\n    class TestArea(TestCase):\n        def test_one(self):\n"
+        "            assert area(3, 5) == 15\n    return TestArea\n",
+        "def make_test(area):\n    class TestArea(TestCase):\n        def test_one(self):\n"
+        "            assert area(3, 5) == 15\n        def test_two(self):\n            assert area(1, 1) == 1\n    return TestArea\n",
+    ),
     "a browser quits": (
         "def test_area():\n    assert browser.area == 9\n",
         "def test_area():\n    browser.quit()\n    assert browser.area == 9\n",
