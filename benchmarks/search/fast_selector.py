@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from packages.search.programs.behaviour import has_value
 from packages.search.select.agreement import (
-    CONSTANT,
     LEAST_SUPPORT,
     LEAST_TESTS,
-    SIZE,
-    UNREAD,
+    WEIGHTS,
     BehaviourTable,
     GeneratedTest,
     _measure_constancy,
@@ -65,7 +63,8 @@ class FastSelector:
             agreement=agreement.astype(np.float32),
             passed=np.array([each.passed for each in tests], dtype=np.float32).reshape(len(tests), number).T,
             weight=np.exp(
-                -CONSTANT * constancy - UNREAD * np.array([unread[each] for each in range(number)])
+                WEIGHTS["constant"] * constancy
+                + WEIGHTS["unread"] * np.array([unread[each] for each in range(number)])
             ),
         )
 
@@ -83,6 +82,7 @@ class FastSelector:
             kept.sum(1, keepdims=True) + LEAST_TESTS
         )
         support = inside @ self.agreement.T / size + LEAST_SUPPORT
-        score = (inside @ self.alike / size) ** SIZE * support * tests * self.weight
+        score = (inside @ self.alike / size) ** WEIGHTS["size"] * self.weight
+        score *= support ** WEIGHTS["support"] * tests ** WEIGHTS["tests"]
         best = np.where(inside > 0, score, -1.0).argmax(1)
         return [int(each) for each in self.groups[best]]

@@ -15,9 +15,6 @@ from random import Random
 
 from benchmarks.verification import codet, evaluate, humaneval, lite, runs
 
-WEAK = 0.9
-"""Models that are right more often leave a selection little to do."""
-
 
 def main() -> None:
     options = _parse_arguments()
@@ -79,12 +76,8 @@ def _report_codet(records: Sequence[evaluate.Record]) -> None:
 
 
 def _report_humaneval(records: Sequence[evaluate.Record]) -> None:
-    found: dict[str, list[bool]] = {}
-    for each in records:
-        for name, right in zip(each["names"], each["right"], strict=True):
-            found.setdefault(name, []).append(right)
-    weak = {name for name, right in found.items() if sum(right) / len(right) < WEAK}
-    print(f"{len(weak)} of {len(found)} models below {100 * WEAK:.0f} %")
+    weak = evaluate.list_weak_models(records)
+    print(f"{len(weak)} models below {100 * evaluate.WEAK:.0f} %")
 
     def list_weak(record: evaluate.Record) -> list[int]:
         return [place for place, name in enumerate(record["names"]) if name in weak]

@@ -15,6 +15,9 @@ from packages.search.select.selection import Choice, choose_candidate
 
 Record = dict[str, Any]
 
+WEAK = 0.9
+"""Models that are right more often leave a selection little to do."""
+
 
 def list_members(record: Record) -> list[int]:
     """Return the numbers of all candidates."""
@@ -91,6 +94,15 @@ def list_best(record: Record, members: Sequence[int]) -> Sequence[int]:
 def rate(record: Record, chosen: Sequence[int]) -> float:
     """Return the share of right ones among chosen candidates: the probability that a draw among them is right."""
     return sum(record["right"][each] for each in chosen) / len(chosen)
+
+
+def list_weak_models(records: Sequence[Record]) -> set[str]:
+    """Return the models that are right in less than `WEAK` of the recorded tasks."""
+    found: dict[str, list[bool]] = {}
+    for each in records:
+        for name, right in zip(each["names"], each["right"], strict=True):
+            found.setdefault(name, []).append(right)
+    return {name for name, right in found.items() if sum(right) / len(right) < WEAK}
 
 
 def bootstrap(values: Sequence[float], seed: int = 0, draws: int = 2000) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks.verification.pools import find_repository, is_development, list_files, read_blob
 from cli.output.diff.diff_parser import FileDiff, parse_diff
-from packages.search.select.static_signs import PatchFile, measure_signs
+from packages.search.select.static_signs import PatchFile, StaticSigns, measure_signs
 
 ROVER, AIDER = "nus-apr/auto-code-rover", "paul-gauthier/aider-swe-bench"
 
@@ -56,10 +56,14 @@ def read_tasks(mirrors: Path, issues: Path) -> list[LiteTask]:
     ]
 
 
+def measure_task(task: LiteTask) -> list[StaticSigns]:
+    """Return the signs of each patch."""
+    return measure_signs([strip_traces(each) for each in task.patches], task.issue)
+
+
 def choose(task: LiteTask) -> list[int]:
     """Return the patches with the best score."""
-    signs = measure_signs([strip_traces(each) for each in task.patches], task.issue)
-    scores = [round(each.score, 9) for each in signs]
+    scores = [round(each.score, 9) for each in measure_task(task)]
     return [place for place, score in enumerate(scores) if score == max(scores)]
 
 

@@ -61,7 +61,9 @@ def list_commits(repo: Path, name: str, wanted: int) -> list[Commit]:
 def list_any_commits(repo: Path, name: str) -> list[Commit]:
     """Return the commits of the first-parent history with one parent that are not too large, the newest first."""
     options = ("--no-merges", "--min-parents=1", "--raw", "--no-abbrev", "--no-renames", "--first-parent")
-    output = _git(repo, "log", *options, "-n", "20000", "--format=%x01%H%x02%B%x02").decode("utf-8", "replace")
+    output = _git(repo, "log", *options, "-n", "20000", "--format=%x01%H%x02%B%x02").decode(
+        "utf-8", "replace"
+    )
     found = []
     for part in output.split("\x01")[1:]:
         commit, message, rows = part.split("\x02", 2)

@@ -67,9 +67,7 @@ def _list_code(text: str) -> str:
 
 
 def _count_heads(name: str, text: str) -> int:
-    pattern = (
-        rf"^\s*(?:(?:async )?def|func(?: \([^)]*\))?|(?:public )?void|\w+[ (]+[\"'`]).*?(?<!\w){re.escape(name)}"
-    )
+    pattern = rf"^\s*(?:(?:async )?def|func(?: \([^)]*\))?|(?:public )?void|\w+[ (]+[\"'`]).*?(?<!\w){re.escape(name)}"
     return len(re.findall(pattern, _list_code(text), re.MULTILINE))
 
 

@@ -293,6 +293,7 @@ PATTERNS = (
     make_pattern(("test",),
           rf"\b(?:add(?:ing|ed|s)?|write|create)\s+(?:an?\s+|some\s+|more\s+|the\s+|new\s+|missing\s+|failing\s+)*(?:unit\s+|regression\s+)?tests?(?:\s+cases?)?\b"
         r"(?![^;\n]{0,60}\b(?:to|in|into)\s+(?:the\s+)?(?:sdist|wheels?|packages?|manifest|distribution|tarball|archives?)\b)"
+        r"(?![^;\n]{0,60}\bin\s+(?:the\s+)?(?:\w+\s+)?config(?:uration)?\s*(?:$|[.,;(]))"
           rf"(?:\s+(?:for|of)\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<words>{_WORDS}){_WORD_END}"
           r"|(?=\s*(?:$|[.,;:!)]|(?:for|of|that|which|to|in|with|and|covering|checking|showing)\b)))", _read_tests),
     make_pattern(("test",),

@@ -15,11 +15,11 @@ from collections.abc import Mapping, Sequence
 from packages.search.programs.behaviour import has_value
 from sandbox.lazy_dataclass import dataclass
 
-SIZE, CONSTANT, UNREAD = 0.5, 2.0, 1.0
-"""Exponents: of a group's size (√size is CodeT's), and against constant results and parameters that are not read.
+WEIGHTS: Mapping[str, float] = {"size": 0.5, "support": 1.0, "tests": 1.0, "constant": -2.0, "unread": -1.0}
+"""Weight of each sign in the logarithm of a group's score (0.5 for its size is CodeT's √size).
 
-Round numbers, chosen on the development half of CodeT's pool (benchmarks/results/2026-11-25-selection.md); neighbouring
-ones differ by about a point.
+Round numbers; weights fitted on two pools of programs choose no better on tasks that they were not fitted on
+(benchmarks/results/2026-11-30-selection.md).
 """
 
 LEAST_TESTS, LEAST_SUPPORT = 0.5, 0.02
@@ -51,11 +51,12 @@ class GeneratedTest:
 class Group:
     """Candidates with the same behaviour.
 
-    tests: how many of the kept tests they pass; share: of the score of all groups
+    tests: how many of the kept tests they pass; signs: by name, see `WEIGHTS`; share: of the score of all groups
     """
 
     members: Sequence[int]
     tests: int
+    signs: Mapping[str, float]
     score: float
     share: float
 
@@ -84,17 +85,21 @@ def form_groups(
         sizes[row] += 1
         together[(unread or {}).get(member, 0.0), row].append(member)
     support = _measure_support(table, members)
-    scores = []
+    found = []
     for (share, row), group in together.items():
         passed = sum(each.passed[group[0]] for each in kept)
-        score = (sizes[row] / len(members)) ** SIZE * (support[group[0]] + LEAST_SUPPORT)
-        score *= (passed + LEAST_TESTS) / (len(kept) + LEAST_TESTS)
-        score *= math.exp(-CONSTANT * _measure_constancy(row) - UNREAD * share)
-        scores.append((score, passed, group))
-    total = sum(score for score, _, _ in scores)
+        signs = {
+            "size": math.log(sizes[row] / len(members)),
+            "support": math.log(support[group[0]] + LEAST_SUPPORT),
+            "tests": math.log((passed + LEAST_TESTS) / (len(kept) + LEAST_TESTS)),
+            "constant": _measure_constancy(row),
+            "unread": share,
+        }
+        found.append((group, passed, signs, math.exp(sum(WEIGHTS[name] * signs[name] for name in WEIGHTS))))
+    total = sum(score for *_, score in found)
     groups = [
-        Group(members=tuple(group), tests=passed, score=score, share=score / total)
-        for score, passed, group in scores
+        Group(members=tuple(group), tests=passed, signs=signs, score=score, share=score / total)
+        for group, passed, signs, score in found
     ]
     return sorted(groups, key=lambda each: (-each.score, each.members))
 

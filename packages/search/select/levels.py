@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import math
 from collections.abc import Mapping, Sequence
 
 from agent.verify.verdict import Evidence, Verdict
@@ -17,22 +17,21 @@ from packages.search.select.selection import Rating
 from packages.search.select.static_signs import StaticSigns
 from sandbox.lazy_dataclass import dataclass
 
-CALIBRATION: Sequence[tuple[float, float]] = (
-    (0.0, 0.1),
-    (0.1, 0.2),
-    (0.2, 0.4),
-    (0.3, 0.57),
-    (0.6, 0.7),
-    (0.9, 0.8),
-    (1.0, 0.95),
-)
-"""(share of the best group's score, share of right choices), as measured on programs of a model with its tests."""
+Curve = tuple[float, float]
+"""Slope and offset from the logit of a share to that of the probability of being right (Platt)."""
+
+BEHAVIOUR_CURVE: Curve = (0.33, 0.28)
+"""As fitted on choices among programs of two pools (benchmarks/results/2026-11-30-selection.md)."""
+
+STATIC_CONFIDENCE = 0.45
+"""Share of right choices by static signs alone, on tasks that no weight was fitted on and that have right and wrong
+patches. It follows the margin no further: a curve said 0.56 where 0.45 were right."""
+
+LEAST_SHARE = 1e-3
+"""Shares nearer to none or all say no more than this: a single group that is left may be wrong as well."""
 
 _PASSED, _FAILED = 1e9, -1e9
 """Values of verdicts: far apart, so that no progress of one leads past the next."""
-
-STATIC_CONFIDENCE = 0.4
-"""Share of right choices by static signs alone, among patches of which some are right and some wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +107,8 @@ class BehaviourLevel:
         rows = {
             tuple(self.table.keys[group.members[0]]) for group in groups if group.score == groups[0].score
         }
-        confidence = min(calibrate(groups[0].share), 1 / len(rows))  # of equally good behaviours one is right
+        sure = calibrate(groups[0].share, BEHAVIOUR_CURVE)
+        confidence = min(sure, 1 / len(rows))  # of equally good behaviours one is right
         return Rating(values=values, details=details, confidence=confidence, note=note)
 
 
@@ -141,12 +141,16 @@ class SizeLevel:
         return Rating(values=values, details={each: f"{self.sizes[each]} lines" for each in members})
 
 
-def calibrate(share: float) -> float:
-    """Return the probability that a choice is right from its group's share, by linear interpolation."""
-    for (low, low_value), (high, high_value) in itertools.pairwise(CALIBRATION):
-        if share <= high:
-            return low_value + (high_value - low_value) * (share - low) / (high - low)
-    return CALIBRATION[-1][1]
+def calibrate(share: float, curve: Curve) -> float:
+    """Return the probability that a choice is right from the share of its group, or candidate, in the score of all."""
+    slope, offset = curve
+    return 1 / (1 + math.exp(-slope * compute_logit(share) - offset))
+
+
+def compute_logit(share: float) -> float:
+    """Return the logarithm of the odds of a share; those of nearly none and nearly all are cut off."""
+    inner = min(max(share, LEAST_SHARE), 1 - LEAST_SHARE)
+    return math.log(inner / (1 - inner))
 
 
 def _describe_group(group: Group, alike: int, kept: int, number: int) -> str:

@@ -1,8 +1,8 @@
 """Static signs of patches: what their texts say when nothing can be executed.
 
 Patches of one task that change the same places are more often right, as are those that change files which the task
-names and those that change more than one place; changed tests and leftovers speak against one. The weights are round
-numbers, chosen on patches of several agents for SWE-bench Lite (benchmarks/results/2026-11-25-selection.md).
+names and those that change more than one place. Changed tests and leftovers told nothing on tasks that they were not
+fitted on (benchmarks/results/2026-11-30-selection.md).
 """
 
 from __future__ import annotations
@@ -26,13 +26,10 @@ WEIGHTS: Mapping[str, float] = {
     "same places": 1.0,
     "named in the task": 1.0,
     "places": 1.0,
-    "tests changed": -0.25,
-    "leftovers": -0.25,
 }
 """Weight of each sign in the score of a patch."""
 
 _WORD = compile_lazily(r"[A-Za-z_][A-Za-z0-9_]{2,}")
-_LEFTOVER = compile_lazily(r"^\s*(?:print\(|breakpoint\(|import pdb|console\.log\()|\b(?:TODO|FIXME|XXX)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +90,6 @@ def _describe_patch(patch: Sequence[PatchFile], words: set[str]) -> dict[str, fl
     return {
         "named in the task": len(stems & words) / len(stems) if stems and words else 0.0,
         "places": math.log1p(min(places, MOST_PLACES)) / 2,
-        "tests changed": float(len(product) < len(patch)),
-        "leftovers": float(any(_LEFTOVER.search(line) for file in product for line in file.added)),
     }
 
 

@@ -161,11 +161,11 @@ class _UnitReader:
                     return False
                 self.visit_block(node.body, swallowed=swallowed, guarded=guarded)
             case ast.ClassDef():
-                for each in node.body:
-                    if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and node.bases:
-                        self.visit_block(each.body, swallowed=swallowed, guarded=guarded)  # its base calls it
+                for part in node.body:
+                    if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef) and node.bases:
+                        self.visit_block(part.body, swallowed=swallowed, guarded=guarded)  # its base calls it
                     else:
-                        self._visit(each, swallowed=swallowed, guarded=guarded)
+                        self._visit(part, swallowed=swallowed, guarded=guarded)
             case ast.Assert():
                 self.add_check(node, [node.test], strength=measure_strength(node.test))
                 self._count(swallowed=swallowed, guarded=guarded)

@@ -17,7 +17,7 @@ from packages.search.select.agreement import (
     form_groups,
     keep_discriminating,
 )
-from packages.search.select.levels import BehaviourLevel, SizeLevel, VerdictLevel, calibrate
+from packages.search.select.levels import BEHAVIOUR_CURVE, BehaviourLevel, SizeLevel, VerdictLevel, calibrate
 from packages.search.select.patch_trials import PatchTrial
 from packages.search.select.selection import UNTESTED_CONFIDENCE, Choice, Level, choose_candidate
 from packages.search.select.tournament import OpinionLevel
@@ -53,7 +53,7 @@ def test_behaviour_comes_before_size_and_size_decides_among_equals() -> None:
     choice = choose(3, suite("pass", "pass", "pass"), behave("aa", "bb", "bb"), SizeLevel(sizes=[1, 9, 8]))
     assert (choice.winner, choice.decided_by) == (2, "size")
     assert list(choice.ranking) == [2, 1, 0]
-    assert choice.confidence == calibrate(form_groups(*_table("aa", "bb", "bb"))[0].share)
+    assert choice.confidence == calibrate(form_groups(*_table("aa", "bb", "bb"))[0].share, BEHAVIOUR_CURVE)
 
 
 def _table(*rows: str) -> tuple[BehaviourTable, list[GeneratedTest], range]:
@@ -169,8 +169,8 @@ def test_the_clearest_difference_is_shown() -> None:
 
 @pytest.mark.parametrize(("share", "low", "high"), [(0.0, 0.0, 0.4), (0.5, 0.3, 0.9), (1.0, 0.7, 1.0)])
 def test_confidence_grows_with_the_share(share: float, low: float, high: float) -> None:
-    assert low <= calibrate(share) <= high
-    assert calibrate(share) <= calibrate(min(1.0, share + 0.1))
+    assert low <= calibrate(share, BEHAVIOUR_CURVE) <= high
+    assert calibrate(share, BEHAVIOUR_CURVE) <= calibrate(min(1.0, share + 0.1), BEHAVIOUR_CURVE)
 
 
 def judge(answer: str | dict[str, str]) -> OpinionLevel:

@@ -167,7 +167,8 @@ HONEST_TESTS = {
         "def make_test(area):\n    class TestArea(TestCase):\n        def test_one(self):\n"
         "            assert area(3, 5) == 15\n    return TestArea\n",
         "def make_test(area):\n    class TestArea(TestCase):\n        def test_one(self):\n"
-        "            assert area(3, 5) == 15\n        def test_two(self):\n            assert area(1, 1) == 1\n    return TestArea\n",
+        "            assert area(3, 5) == 15\n        def test_two(self):\n            assert area(1, 1) == 1\n"
+        "    return TestArea\n",
     ),
     "a browser quits": (
         "def test_area():\n    assert browser.area == 9\n",
