@@ -133,9 +133,7 @@ def add_sums(signs: Mapping[str, float], sums: Mapping[str, Mapping[str, float]]
     """Return signs with their sums."""
     return {
         **signs,
-        **{
-            name: sum(weight * signs[each] for each, weight in parts.items()) for name, parts in sums.items()
-        },
+        **{name: sum(weight * signs[each] for each, weight in parts.items()) for name, parts in sums.items()},
     }
 
 

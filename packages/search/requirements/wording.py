@@ -102,7 +102,7 @@ def find_paths_of(text: str) -> list[tuple[str, int]]:
 
 def is_path(text: str) -> bool:
     """Return whether an item is a file or folder."""
-    return bool(_PATH.fullmatch(text)) or ("/" in text and " " not in text and not text.startswith("-"))
+    return not text.startswith("-") and (bool(_PATH.fullmatch(text)) or ("/" in text and " " not in text))
 
 
 def is_name(text: str) -> bool:

@@ -255,6 +255,7 @@ def test_it_can_be_switched_off_and_costs_nothing_where_nothing_is_said(shop: Re
         ("make pytest 8.0 work", []),
         ("add tests and requirements.txt to sdist", []),
         ("add tests to known first parties in isort config (#279)", []),
+        ("doc: add -U/--multiline to common options", []),
         ("added the plan() method", [("name-exists", "plan")]),
         ("test: re-added the plan() method", []),
     ],
