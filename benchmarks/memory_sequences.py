@@ -312,7 +312,9 @@ def main() -> None:
     parser.add_argument("--wrong", type=float, default=0.3)
     parser.add_argument("--rate", type=float, default=0.9)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, help="results, a line each: sequences that it has are not played again")
+    parser.add_argument(
+        "--out", type=Path, help="results, a line each: sequences that it has are not played again"
+    )
     args = parser.parse_args()
     known = args.out.read_text("utf-8").splitlines() if args.out and args.out.exists() else []
     results = [json.loads(line) for line in known]
