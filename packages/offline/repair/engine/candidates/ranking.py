@@ -51,7 +51,7 @@ CONTESTED, ONE_CHECK = 0.7, 0.8
 UNNATURAL, LESS_NATURAL = -2.0, 0.6
 # Weight of that difference beside size, likelihood and trust, and from where on more of it says no more: a block that
 # moves is likelier by 40. Set on HumanEvalFix (Python, development half: 55 of 63 first choices are right, all that had
-# a right one; 53 without a model) and ten mutations of this project (9 of 9; 7 without), alike from 0.3 and 6 to 1 and 12.
+# a right one; 53 without a model) and ten mutations of this project (9 of 9; 7 without), alike up to 1 and 12.
 NATURAL, MOST_NATURAL = 0.5, 8.0
 # Changes that pass of which a model is asked how natural they are, and wall seconds for all of them: each takes two
 # on a quiet machine, and a sure change must not wait for a model that has no processor.
