@@ -23,7 +23,10 @@ _GROUPS = ".groups"
 """End of the file that says which copies of a repository share which key: identities by key, as JSON."""
 
 _KEY_FILE = "memory-key"
-"""File of a project's folder that keeps the key: finding the first commit of a long history takes a while."""
+"""File of a project's folder that keeps the key: finding the first commit of a long history takes a while.
+
+With it stands when git made the repository here, since another one may be put in its place.
+"""
 
 _TIMEOUT = 20.0
 """Seconds for git to walk the history once; a repository for which that is too short is known by its folder."""
@@ -39,10 +42,11 @@ def find_memory_key(home: Home, root: Path) -> str:
 
     That of the first commit is kept; a folder's is not, since the first commit may yet be made.
     """
-    file = home.get_project_folder(root) / _KEY_FILE
+    file, stamp = home.get_project_folder(root) / _KEY_FILE, _read_stamp(root)
     with suppress(OSError, UnicodeDecodeError):
-        known = file.read_text("ascii").strip()
-        if len(known) == _DIGITS + 2 and known.isascii() and known[2:].isalnum() and known[:2] == "c-":
+        known, _, made = file.read_text("ascii").strip().partition(" ")
+        is_key = len(known) == _DIGITS + 2 and known[2:].isalnum() and known[:2] == "c-"
+        if is_key and made == stamp:
             return known
     first = _find_first_commit(root)
     if not first:
@@ -50,8 +54,21 @@ def find_memory_key(home: Home, root: Path) -> str:
     key = _join_group(home, first, _list_identities(root))
     with suppress(OSError, UserError):  # not writable: found again next time
         make_private_folder(file.parent)
-        write_private_file(file, key.encode())
+        write_private_file(file, f"{key} {stamp}".encode())
     return key
+
+
+def _read_stamp(root: Path) -> str:
+    """Return what differs between two repositories that git made at one place: of a file that is written once."""
+    folders = find_git_folders(root)
+    if folders is None:
+        return ""
+    with suppress(OSError):
+        made = (folders[1] / "description").stat()
+        return f"{made.st_ino}.{made.st_mtime_ns}"
+    with suppress(OSError):
+        return str(folders[1].stat().st_ino)
+    return ""
 
 
 def _join_group(home: Home, first: str, identities: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import random
 import signal
 import sqlite3
@@ -260,6 +261,21 @@ def test_clones_and_worktrees_share_a_key(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.mkdir()
     assert find_memory_key(home, plain).startswith("f-")
+
+
+def test_another_repository_at_the_same_place_has_a_memory_of_its_own(tmp_path: Path) -> None:
+    home = Home(data=tmp_path / "data", config=tmp_path / "config", cache=tmp_path / "cache")
+    keys = []
+    for name in ("a.py", "b.py"):
+        repo = Repo(tmp_path / "repo")
+        repo.write(name, "x = 1\n")
+        repo.commit_all(name)
+        keys.append(find_memory_key(home, repo.root))
+        repo.write(name, "x = 2\n")
+        repo.commit_all("later")
+        assert find_memory_key(home, repo.root) == keys[-1]
+        shutil.rmtree(repo.root)
+    assert keys[0] != keys[1]
 
 
 KILLED_WRITER = """
