@@ -66,9 +66,7 @@ async def _conclude(
 ) -> End | Literal["advised", "refused"]:
     """Verify and commit what the loop or the work has done; return why it is run again, if it is."""
     if conclusion.workspace.facts.get("plans"):
-        outcome = (
-            Exit.NOT_ACHIEVED if ended.gave_up else Exit.DONE
-        )  # what was denied is what the plan will do
+        outcome = Exit.NOT_ACHIEVED if ended.gave_up else Exit.DONE  # a plan does nothing yet
         return conclusion.create_end_event(outcome, ended.text, loop.tally)
     from agent.prompt.prompt_intent import PromptIntent
     from agent.turn.turn_verdict import explain_verdict, judge_turn
