@@ -132,9 +132,9 @@ class CandidateValidator:
             self._good.found.remove(best)  # continue with the candidates that it had kept from being tried
 
     async def _try_other_operators(self, effort: Effort) -> None:
-        """Try other operators in the statement that the best change is in: where such are rare, they come too late."""
+        """Try other operators in the statement that the best change is in: among many statements they come too late."""
         best = self._good.best
-        if best is None or best.candidate.base is not None:
+        if not self._many or best is None or best.candidate.base is not None:
             return
         found = [each.candidate for each in self._good.found]
         last = max(self._last_rank, *(each.rank for each in found))

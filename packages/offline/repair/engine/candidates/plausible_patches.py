@@ -71,7 +71,9 @@ class PlausiblePatches:
         for each in sorted(self.found, key=lambda each: each.candidate.rank):
             is_out |= not self._is_in_reach(each.candidate, known)
             leader = self._find_leader(known)
-            if not is_out or (leader is not None and is_other_operator(each.candidate, leader.candidate)):
+            if not is_out or (
+                leader is not None and self._is_other_operator(each.candidate, leader.candidate)
+            ):
                 known.append(each)
         return sorted(known, key=lambda each: each.preference)
 
@@ -88,7 +90,7 @@ class PlausiblePatches:
         return min(full, key=lambda each: (each.is_doubtful, each.candidate.rank), default=None)
 
     def _is_rival(self, leader: PlausiblePatch, candidate: Candidate) -> bool:
-        if is_other_operator(candidate, leader.candidate):
+        if self._is_other_operator(candidate, leader.candidate):
             return True
         most, alike = (LONGER, LESS_ALIKE) if leader.is_doubtful else (ALTERNATIVES, ALIKE)
         first = leader.candidate
@@ -98,12 +100,11 @@ class PlausiblePatches:
                 most, alike = max(most, TIMES_IN_DOUBT * first.rank + AGAIN_IN_DOUBT), 0.0
         return candidate.rank <= first.rank + most and candidate.priority >= first.priority * alike
 
+    def _is_other_operator(self, candidate: Candidate, leader: Candidate) -> bool:
+        """Return whether a candidate changes one operator of the statement that a patch changes, however unlikely.
 
-def is_other_operator(candidate: Candidate, leader: Candidate) -> bool:
-    """Return whether a candidate changes one operator of the statement that a patch changes, however likely it is."""
-    is_single = candidate.base is None and leader.base is None
-    return (
-        is_single
-        and candidate.template in _OPERATORS
-        and candidate.suspect.statement is leader.suspect.statement
-    )
+        In small programs, the smallest of the likely changes is right more often.
+        """
+        is_single = candidate.base is None and leader.base is None
+        is_near = is_single and candidate.suspect.statement is leader.suspect.statement
+        return self.many and is_near and candidate.template in _OPERATORS

@@ -174,6 +174,7 @@ def test_other_operators_of_the_statement_of_a_patch_are_tried_however_unlikely(
     found = []
     for newest_first in (False, True):
         looking = searching(Answers([first, other, elsewhere], newest_first=newest_first))
+        looking._many = True
         best = asyncio.run(looking.try_single_changes(iter([first])))
         assert best is not None
         passing = [best, *looking.others]
