@@ -185,7 +185,9 @@ def test_what_is_run(shop: Workspace, prompt: str, tools: list[str], parts: list
     assert answer.endswith(NO_MODEL)
 
 
-@pytest.mark.parametrize("prompt", ["what is the meaning of life?", "who won the match?", "is it going to rain?"])
+@pytest.mark.parametrize(
+    "prompt", ["what is the meaning of life?", "who won the match?", "is it going to rain?"]
+)
 def test_what_cannot_be_looked_up_is_declined(shop: Workspace, prompt: str) -> None:
     with pytest.raises(UserError, match="needs a model"):
         ask(shop, prompt)
