@@ -31,6 +31,8 @@ _TEST_NAME = compile_lazily(
 )
 _MEMBERS = frozenset({"enumerator", "enum_constant", "enum_variant", "enum_assignment"})
 _TEST_MODULES = frozenset({"tests", "test"})
+# What a program does that checks others instead of doing work.
+_CHECK = compile_lazily(r"\bassert|\bAssertionError\b")
 
 
 def is_test_file(path: str) -> bool:
@@ -81,10 +83,15 @@ class ParsedFile:
         return frozenset(get_text(each) for each in named if each is not None)
 
     def is_test(self, definition: Definition) -> bool:
-        """Return whether it is a test, or a helper of tests, in a file of either kind."""
+        """Return whether it is a test, or a helper of tests, in a file of either kind.
+
+        So is a `main` that asserts, whatever its file is called: to change it is to change what was asked for.
+        """
         if is_test_file(self.path) or definition.name.split(".")[0] in _TEST_MODULES:
             return True
         lines = self.text.split("\n")
+        if definition.name.rpartition(".")[2] == "main":
+            return _CHECK.search("\n".join(lines[definition.own_first - 1 : definition.last])) is not None
         above = lines[definition.first - 1 : definition.own_first]
         return any(re.search(r"#\[(\w+::)*test\b|@Test\b", line) for line in above)
 

@@ -168,6 +168,28 @@ def test_files_of_tests_are_known_by_their_names(path: str, is_one: bool) -> Non
     assert is_test_file(path) is is_one
 
 
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (
+            "Main.java",
+            "class Main {\n  public static void main(String[] a) {\n    if (f(1) != 2) THEN\n  }\n}\n",
+        ),
+        ("checks.cpp", "int f(int x) { return x; }\nint main() {\n  if (f(1) != 2) THEN\n}\n"),
+        ("src/main.rs", "fn main() {\n    if f(1) != 2 { THEN }\n}\n"),
+    ],
+)
+def test_a_main_that_asserts_is_no_suspect(path: str, text: str) -> None:
+    """A check that prints in place of failing passes: that was written as a repair."""
+    checking = {"Main.java": "throw new AssertionError();", "checks.cpp": "assert(false);"}
+    names = [
+        [each.name.rpartition(".")[2] for each in code(path, text.replace("THEN", then)).functions]
+        for then in (checking.get(path, "assert!(false);"), "print(1);")
+    ]
+    assert "main" not in names[0]
+    assert "main" in names[1]
+
+
 GO = [
     code(
         "a.go",
