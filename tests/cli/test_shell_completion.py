@@ -67,6 +67,7 @@ def test_commands_options_words_and_files_are_completed_at_the_first_tab(
     for typed, seen in (
         ("patchwright repro", "patchwright reproduce"),
         ("pw hook unin", "pw hook uninstall"),
+        ("pw attempts gui", "pw attempts guide"),
         ("patchwright run --max-co", "patchwright run --max-cost"),
         ("patchwright run --mode read", "patchwright run --mode read-only"),
         ("patchwright apply edits-of", "patchwright apply edits-of-mine.txt"),

@@ -36,7 +36,8 @@ class _ListingGroup(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put `list` before words that call no command."""
-        if not args or (args[0] not in self.commands and args[0] not in ("--help", "-h")):
+        is_listing = not args or (args[0] not in self.commands and args[0] not in ("--help", "-h"))
+        if is_listing and not ctx.resilient_parsing:  # a completion offers all commands of the group
             args = ["list", *args]
         return super().parse_args(ctx, args)
 
