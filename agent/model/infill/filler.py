@@ -119,7 +119,8 @@ class Filler:
         """
         if not await self.tells_probabilities() or self.form is None:
             return None
-        key = (gap.prefix, gap.forced, gap.suffix)
+        near = _shorten(gap, FORCED_SHARE)  # whole files would be kept for the session
+        key = (near.prefix, gap.forced, near.suffix)
         if key in self._probabilities:  # of the old lines, which all changes of a statement have in common
             return self._probabilities[key]
         _, filling = await self._ask(self.form, gap)
