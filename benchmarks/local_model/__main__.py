@@ -108,6 +108,11 @@ def judge(task: Task, fixes: Sequence[Fix]) -> bool:
         return asyncio.run(choose_sandbox(place).run(command)).returncode == 0
 
 
+def find_half(task: Task) -> str:
+    """Return the name of the half that a task belongs to."""
+    return "development" if is_development(task.id) else "held"
+
+
 def write_files(root: Path, files: Mapping[str, str]) -> None:
     """Write texts below a folder."""
     for name, text in files.items():
@@ -188,6 +193,7 @@ def main() -> None:
         "--count", type=int, default=0, help="tasks of HumanEvalFix whose tests fail; 0 for all"
     )
     parser.add_argument("--mutations", type=int, default=0, help="mutations that the tests notice")
+    parser.add_argument("--half", choices=("development", "held"), help="only tasks of this half")
     parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--api-base", default="http://127.0.0.1:8080/v1")
     parser.add_argument("--model", default="qwen2.5-coder-1.5b")
@@ -207,6 +213,8 @@ def main() -> None:
             for task in tasks:
                 if run >= most:
                     break
+                if options.half and find_half(task) != options.half:
+                    continue
                 entries = run_ways(task, suite, options, project)
                 run += any(each["outcome"] not in SILENT for each in entries)
     print_sums(list(read_record(options.record).values()))
@@ -234,10 +242,9 @@ def run_ways(
                 outcome = run_task(task, way, root, filler, options.budget)
             finally:
                 project.clear(task, root)
-            half = "development" if is_development(task.id) else "held"
             entry = {
                 "suite": suite,
-                "half": half,
+                "half": find_half(task),
                 "task": task.id,
                 "way": way,
                 "seed": options.seed,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from packages.evaluation.suites.programs.humanevalfix_layouts import LAYOUTS
+from packages.offline.lead.proposals import find_syntax_error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +135,8 @@ def list_mutations(source: Path, seed: int) -> Iterator[Task]:
             # Each kind is as likely as the others, however often a module has it.
             kind = chance.choice(sorted({what.partition(":")[2] for what, _ in changes}))
             what, text = chance.choice([each for each in changes if each[0].endswith(f":{kind}")])
+            if find_syntax_error(text):  # offsets within f-strings are unreliable before Python 3.12
+                continue
             yield Task(
                 id=f"{module}:{what}",
                 program=module,

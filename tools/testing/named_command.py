@@ -42,7 +42,7 @@ def _launch(at: Workspace, command: str, evidence: str, targets: Sequence[str], 
     if _is_pytest_command(command):
         words = tuple(shlex.split(command))
         unknown = python.Interpreter(
-            path=words[0], has_pytest=True, has_coverage=False, has_missing_packages=False
+            path=words[0], has_pytest=True, has_coverage=False, needs_source_path=False
         )
         launch = python.build_pytest_launch(at, Project(at), unknown, words, targets, reports)
         return replace(launch, evidence=evidence)

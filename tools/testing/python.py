@@ -51,13 +51,14 @@ class Interpreter:
 
     has_pytest: pytest can be imported
     has_coverage: it has the pytest-cov plugin
-    has_missing_packages: packages under src/ that it cannot import without a changed path
+    needs_source_path: whether packages under src/ are imported only with a changed path, or are another installed copy
+        else; one that was compiled there stays in use
     """
 
     path: str
     has_pytest: bool
     has_coverage: bool
-    has_missing_packages: bool
+    needs_source_path: bool
 
 
 def detect_pytest(project: Project) -> str:
@@ -219,12 +220,19 @@ def _list_path_interpreters() -> Iterator[Path]:
 
 _QUESTION = """
 import os, importlib.util as u
-def has(name):
-    try: return u.find_spec(name) is not None
-    except Exception: return False
+def find(name):
+    try: return u.find_spec(name)
+    except Exception: return None
+source = os.path.realpath("src") + os.sep
+def is_ours(name):
+    found = find(name)
+    place = os.path.realpath(found.origin) if found and os.path.isfile(found.origin or "") else ""
+    if not place or place.startswith(source): return bool(found)
+    beside = os.listdir(os.path.dirname(place)) if os.path.basename(place) == "__init__.py" else [place]
+    return any(each.endswith((".so", ".pyd")) for each in beside)
 own = [n.split(".")[0] for n in (os.listdir("src") if os.path.isdir("src") else ())
        if n.endswith(".py") or os.path.isfile(os.path.join("src", n, "__init__.py"))]
-print("answer", int(has("pytest")), int(has("pytest_cov")), int(not all(map(has, own))))
+print("answer", int(bool(find("pytest"))), int(bool(find("pytest_cov"))), int(not all(map(is_ours, own))))
 """
 """Probe script, run by an interpreter in the workspace root; works on any Python 3."""
 
@@ -246,12 +254,12 @@ async def _probe_interpreter(at: Surroundings, path: str, folder: Path) -> Inter
     if done.returncode or len(words) < 4 or words[-4] != "answer":
         return None
     pytest, covered, missing = (word == "1" for word in words[-3:])
-    return Interpreter(path=path, has_pytest=pytest, has_coverage=covered, has_missing_packages=missing)
+    return Interpreter(path=path, has_pytest=pytest, has_coverage=covered, needs_source_path=missing)
 
 
 def _build_environment(at: Surroundings, project: Project, python: Interpreter) -> Mapping[str, str]:
     env = dict(python_environment())
-    if python.has_missing_packages:
+    if python.needs_source_path:
         env["PYTHONPATH"] = str(project.root / "src")
     return env
 

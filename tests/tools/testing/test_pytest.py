@@ -181,6 +181,26 @@ def test_a_src_layout_is_importable_without_being_installed(project: Make) -> No
     assert run(at)[1].outcome == "passed"
 
 
+@pytest.mark.parametrize(
+    ("installed", "passes"),
+    [("__init__.py", True), ("fast.so", False)],
+    ids=["plain copy", "what was compiled there stays in use"],
+)
+def test_another_installed_copy_does_not_hide_the_source(project: Make, installed: str, passes: bool) -> None:
+    """Installed without -e, or as a dependency of pytest itself: its tests would run old code for ever."""
+    venv.create(folder := project({}).root / ".venv", with_pip=False)
+    packages = next(folder.glob("lib/*/site-packages"))
+    (packages / "tools.pth").write_text(f"{Path(pytest.__file__).parents[1]}\n")
+    put(packages, {"basket/__init__.py": "SIZE = 2\n", f"basket/{installed}": "SIZE = 2\n"})
+    at = project(
+        {
+            "src/basket/__init__.py": "SIZE = 3\n",
+            "tests/test_basket.py": "from basket import SIZE\ndef test_size(): assert SIZE == 3\n",
+        }
+    )
+    assert run(at)[1].outcome == ("passed" if passes else "failed")
+
+
 def test_a_command_that_fails_although_all_tests_pass_is_no_pass(project: Make) -> None:
     conftest = "def pytest_sessionfinish(session):\n    session.exitstatus = 1\n"
     observation, report = run(project({"conftest.py": conftest, "test_a.py": "def test_a(): pass\n"}))

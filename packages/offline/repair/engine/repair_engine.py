@@ -184,7 +184,7 @@ class RepairRun:
     async def prepare_job(self) -> Job:
         if self.python is None:
             found = await find_test_interpreter(self.at, Project(self.at))
-            self.python = found.path, (str(self.at.root / "src"),) if found.has_missing_packages else ()
+            self.python = found.path, (str(self.at.root / "src"),) if found.needs_source_path else ()
         left = max(1.0, self.findings.deadline - self.findings.clock.now())
         return Job(
             python=self.python[0],
