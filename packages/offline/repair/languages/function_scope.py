@@ -64,3 +64,14 @@ class Scope:
 
     def create_change(self, node: Node, new: str, why: str) -> Change:
         return Change(start=node.start_byte, end=node.end_byte, text=new, why=why, line=get_line(node))
+
+    def exchange_nodes(self, one: Node, other: Node, why: str) -> Change:
+        """Return the change that exchanges two nodes, the earlier first; the text between them stays."""
+        between = self.code.source[one.end_byte : other.start_byte].decode("utf-8", "replace")
+        return Change(
+            start=one.start_byte,
+            end=other.end_byte,
+            text=f"{get_text(other)}{between}{get_text(one)}",
+            why=why,
+            line=get_line(one),
+        )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 # Characters of a piece of code shown to the user.
 LONGEST = 60
+NUMBERS = frozenset({"int_literal", "number", "integer_literal", "number_literal", "decimal_integer_literal"})
 COMPARING = frozenset({"<", "<=", ">", ">=", "==", "!=", "===", "!=="})
 CALLS = frozenset({"call_expression", "method_invocation"})
 ASSIGNMENTS = frozenset({

@@ -19,10 +19,10 @@ from packages.offline.repair.languages.tree_nodes import (
     ASSIGNMENTS,
     COMPARING,
     LONGEST,
+    NUMBERS,
     STATEMENTS,
     format_short,
     get_arguments,
-    get_line,
     get_operator,
     get_owner,
     is_callee,
@@ -33,15 +33,19 @@ from packages.offline.repair.languages.tree_nodes import (
     iter_descendants,
     parenthesize,
 )
+from packages.offline.repair.languages.tree_value_templates import (
+    LOGICAL,
+    distance,
+    exchanged_values,
+    logical_chain,
+    text_literal,
+)
 from sandbox.lazy_pattern import compile_lazily
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-_NUMBERS = frozenset(
-    {"int_literal", "number", "integer_literal", "number_literal", "decimal_integer_literal"}
-)
 _BOUNDARIES = {"<": ("<=",), "<=": ("<",), ">": (">=",), ">=": (">",)}
 _COMPARISONS: Mapping[str, tuple[str, ...]] = {
     "<": (">", ">="),
@@ -65,7 +69,6 @@ _ARITHMETIC: Mapping[str, tuple[str, ...]] = {
     "|": ("&", "^"),
     "^": ("&", "|"),
 }
-_LOGICAL = {"&&": ("||",), "||": ("&&",)}
 _ASSIGNING: Mapping[str, tuple[str, ...]] = {
     "+=": ("-=", "=", "*="),
     "-=": ("+=", "="),
@@ -107,7 +110,7 @@ def arithmetic_operator(scope: Scope) -> Iterator[Change]:
 
 
 def logical_operator(scope: Scope) -> Iterator[Change]:
-    yield from _exchange_operators(scope, _LOGICAL)
+    yield from _exchange_operators(scope, {sign: (other,) for sign, other in LOGICAL.items()})
 
 
 def assignment_operator(scope: Scope) -> Iterator[Change]:
@@ -121,7 +124,7 @@ def assignment_operator(scope: Scope) -> Iterator[Change]:
 
 def number(scope: Scope) -> Iterator[Change]:
     for node in scope.nodes:
-        if node.type in _NUMBERS and re.fullmatch(r"\d{1,9}", get_text(node)):
+        if node.type in NUMBERS and re.fullmatch(r"\d{1,9}", get_text(node)):
             value = int(get_text(node))
             for new in (value + 1, value - 1) if value else (1,):
                 yield scope.create_change(node, str(new), f"{value} should be {new}")
@@ -129,7 +132,7 @@ def number(scope: Scope) -> Iterator[Change]:
 
 def off_by_one(scope: Scope) -> Iterator[Change]:
     for node in scope.values:
-        if node.type in _NUMBERS or _is_named_value(scope.code, node):
+        if node.type in NUMBERS or _is_named_value(scope.code, node):
             continue
         for sign in "+-":
             yield scope.create_change(
@@ -171,19 +174,7 @@ def swapped_arguments(scope: Scope) -> Iterator[Change]:
         for one, other in pairwise(given):
             if get_text(one) != get_text(other):
                 why = f"{format_short(one)} and {format_short(other)} should change places in {format_short(call)}"
-                yield _swap_nodes(scope, one, other, why)
-
-
-def _swap_nodes(scope: Scope, one: Node, other: Node, why: str) -> Change:
-    """Swap two nodes; the text between them is unchanged."""
-    between = scope.code.source[one.end_byte : other.start_byte].decode("utf-8", "replace")
-    return Change(
-        start=one.start_byte,
-        end=other.end_byte,
-        text=f"{get_text(other)}{between}{get_text(one)}",
-        why=why,
-        line=get_line(one),
-    )
+                yield scope.exchange_nodes(one, other, why)
 
 
 def negated_condition(scope: Scope) -> Iterator[Change]:
@@ -260,8 +251,8 @@ def moved_statement(scope: Scope) -> Iterator[Change]:
     for block in scope.nodes:
         inside = [n for n in block.children if n.is_named and is_statement(n)]
         for one, other in pairwise(inside):
-            yield _swap_nodes(
-                scope, one, other, f"{format_short(other)} should come before {format_short(one)}"
+            yield scope.exchange_nodes(
+                one, other, f"{format_short(other)} should come before {format_short(one)}"
             )
 
 
@@ -357,6 +348,10 @@ RULES = (
     Rule(name="variable", prior=0.8, precision=0.85, changes=variable),
     Rule(name="arithmetic_operator", prior=0.7, precision=0.95, changes=arithmetic_operator),
     Rule(name="logical_operator", prior=0.7, precision=0.95, changes=logical_operator),
+    Rule(name="logical_chain", prior=0.5, precision=0.95, changes=logical_chain),
+    Rule(name="distance", prior=0.4, precision=0.9, changes=distance),
+    Rule(name="text_literal", prior=0.4, precision=0.85, changes=text_literal),
+    Rule(name="exchanged_values", prior=0.4, precision=0.85, changes=exchanged_values),
     Rule(name="assignment_operator", prior=0.7, precision=0.9, changes=assignment_operator),
     Rule(name="truth", prior=0.7, precision=0.9, changes=truth),
     Rule(name="swapped_operands", prior=0.6, precision=0.95, changes=swapped_operands),

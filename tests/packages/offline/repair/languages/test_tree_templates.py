@@ -118,6 +118,66 @@ def test_a_change_is_proposed_in_every_language(path: str, rule: str, old: str, 
     assert text.replace(old, new, 1) in proposed(path, text)[rule]
 
 
+HEADS = {
+    "a.go": "func f(a, b, c int) string {",
+    "a.js": "function f(a, b, c) {",
+    "a.ts": "function f(a: number, b: number, c: number) {",
+    "A.java": "class A { String f(int a, int b, int c) {",
+    "a.cpp": "string f(int a, int b, int c) {",
+    "a.rs": "fn f(a: i32, b: i32, c: i32) -> &str {",
+}
+BODY = """
+  if (a > 0 && b > 0 && c > 0) {
+    return "(";
+  }
+  return "yes";
+}
+"""
+VALUES = {path: f"{head}{BODY}{'}' if '{' in head[:-1] else ''}" for path, head in HEADS.items()}
+VALUES["a.cpp"] = VALUES["a.cpp"].replace("&&", "and")
+
+
+@pytest.mark.parametrize("path", VALUES)
+@pytest.mark.parametrize(
+    ("rule", "old", "new"),
+    [
+        ("text_literal", '"("', '"["'),
+        ("text_literal", '"("', '")"'),
+        ("text_literal", '"yes"', '"Yes"'),
+        ("text_literal", '"yes"', '"ye"'),
+        ("text_literal", '"yes"', '"("'),
+        ("logical_chain", "a > 0 && b > 0 && c > 0", "a > 0 || b > 0 || c > 0"),
+    ],
+)
+def test_texts_and_chains_change_in_every_language(path: str, rule: str, old: str, new: str) -> None:
+    text = VALUES[path]
+    if path == "a.cpp":
+        old, new = old.replace("&&", "and"), new.replace("||", "or")
+    assert old in text
+    assert text.replace(old, new, 1) in proposed(path, text)[rule]
+
+
+@pytest.mark.parametrize("path", VALUES)
+def test_two_results_change_places(path: str) -> None:
+    text = VALUES[path]
+    expected = text.replace('"("', '"-"').replace('"yes"', '"("').replace('"-"', '"yes"')
+    assert expected in proposed(path, text)["exchanged_values"]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "old", "new"),
+    [
+        ("a.js", "function f(a, b) {\n  return a - b < 3;\n}\n", "a - b", "Math.abs(a - b)"),
+        ("a.js", "function f(a, b) {\n  let d = a - b;\n  return d;\n}\n", "a - b", "Math.abs(a - b)"),
+        ("A.java", "class A {\n  int f(int a, int b) {\n    return a - b;\n  }\n}\n", "a - b", "Math.abs(a - b)"),
+        ("a.cpp", "bool f(int a, int b) {\n  return a-b<3;\n}\n", "a-b", "abs(a-b)"),
+        ("a.rs", "fn f(a: i32, b: i32) -> bool {\n    a - b < 3\n}\n", "a - b", "(a - b).abs()"),
+    ],
+)  # fmt: skip
+def test_the_amount_of_a_difference_is_taken(path: str, text: str, old: str, new: str) -> None:
+    assert text.replace(old, new) in proposed(path, text)["distance"]
+
+
 def test_what_a_condition_looks_into_may_be_missing() -> None:
     text = """\
 class A {
