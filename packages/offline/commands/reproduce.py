@@ -135,7 +135,7 @@ async def _run_with_model(
     writer = side.roles.get_model(Role.MAIN)
 
     async def ask(prompt: str) -> str:
-        request = Request(system=_SYSTEM, messages=[UserMessage(text=redact(prompt))], max_output=4_000)
+        request = Request(system=SYSTEM, messages=[UserMessage(text=redact(prompt))], max_output=4_000)
         reply = await side.request_reply(
             writer, request, purpose="reproduction", role=Role.MAIN, patience=180.0
         )
@@ -149,7 +149,7 @@ async def _run_with_model(
         await side.roles.close()
 
 
-_SYSTEM = "You reproduce bugs in Python projects. You answer with one code block."
+SYSTEM = "You reproduce bugs in Python projects. You answer with one code block."
 
 
 def _check_target(at: Workspace, path: str) -> None:
