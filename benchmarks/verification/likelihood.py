@@ -32,7 +32,6 @@ from agent.model.infill import filler as fillers
 from agent.model.infill.fill_forms import FORMS, Gap
 from agent.model.infill.filler import Filler
 from benchmarks.verification import codet, evaluate, lite, runs
-from benchmarks.verification.fitting import Case
 from benchmarks.verification.pools import PRELUDE, read_humaneval
 from cli.output.diff.diff_parser import Hunk, parse_diff
 from packages.offline.infill.naturalness import LineChange, find_line_change
@@ -63,17 +62,17 @@ class Question:
     text: str
     members: Sequence[int]
 
-    def list_groups(self) -> list[Group]:
-        """Return the groups of the members, the best by the product's weights first."""
-        record = self.record
-        table = BehaviourTable(calls=record["calls"], keys=record["keys"])
-        unread = {each: measure_unread(record["sources"][each], record["function"]) for each in self.members}
-        return form_groups(table, evaluate.build_tests(record, "suggested"), self.members, unread)
-
     @property
     def is_mixed(self) -> bool:
         """Whether a choice can be right or wrong; elsewhere no witness changes anything."""
         return len({self.record["right"][each] for each in self.members}) == 2
+
+
+def list_groups(record: evaluate.Record, members: Sequence[int]) -> list[Group]:
+    """Return the groups of candidates, the best by the product's weights first."""
+    table = BehaviourTable(calls=record["calls"], keys=record["keys"])
+    unread = {each: measure_unread(record["sources"][each], record["function"]) for each in members}
+    return form_groups(table, evaluate.build_tests(record, "suggested"), members, unread)
 
 
 def main() -> None:
@@ -172,7 +171,7 @@ def read_questions(mirrors: Path, work: Path) -> list[Question]:
 async def _ask_question(filler: Filler, kind: str, question: Question | lite.LiteTask) -> Any:
     if isinstance(question, lite.LiteTask):
         return await ask_changes(filler, question)
-    groups = question.list_groups()[: GROUPS[kind]]
+    groups = list_groups(question.record, question.members)[: GROUPS[kind]]
     return await (ask_results if kind == "results" else ask_bodies)(filler, question, groups)
 
 
@@ -338,20 +337,38 @@ def _join_lines(hunk: Hunk, signs: str) -> str:
     return "\n".join(line.text for line in hunk.lines if line.sign in signs)
 
 
-def add_witness(case: Case, question: Question, told: Mapping[str, Any]) -> Case:
-    """Return a case with the signs `results` and `bodies`, 0 for all of its groups where nothing was asked.
+def collect_told(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return what is told of each pool and task, by kind."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for each in read_told(path):
+        found.setdefault((each["pool"], each["task"]), {})[each["kind"]] = each["told"]
+    return found
 
-    told: by kind. A group that was not asked about gets the least of those that were.
+
+def measure_witness(
+    record: evaluate.Record, groups: Sequence[Group], told: Mapping[str, Any]
+) -> list[dict[str, float]]:
+    """Return the signs `results` and `bodies` of each group, 0 for all where nothing was asked. told: by kind"""
+    rows = [record["keys"][each.members[0]] for each in groups]
+    results, bodies = (
+        rate_results(rows, told.get("results") or []),
+        rate_bodies(groups, told.get("bodies") or {}),
+    )
+    return [{"results": one, "bodies": other} for one, other in zip(results, bodies, strict=True)]
+
+
+def measure_changes(number: int, told: Mapping[str, Any]) -> list[float]:
+    """Return for each of the patches how much likelier its new lines are than the old ones, by the mean token.
+
+    One that was not asked about gets the least of those that were.
     """
-    groups = question.list_groups()
-    rows = [question.record["keys"][each.members[0]] for each in groups]
-    results = rate_results(rows, told.get("results") or [])
-    bodies = rate_bodies(groups, told.get("bodies") or {})
-    signs = [
-        {**own, "results": one, "bodies": other}
-        for own, one, other in zip(case.signs, results, bodies, strict=True)
-    ]
-    return Case(name=case.name, signs=signs, right=case.right)
+    values = {}
+    for place, (new, old) in told.items():
+        if new is not None and old is not None:
+            values[int(place)] = new[0] / new[1] - old[0] / old[1]
+    if len(set(values.values())) < 2:
+        return [0.0] * number
+    return [values.get(each, min(values.values())) for each in range(number)]
 
 
 def rate_results(

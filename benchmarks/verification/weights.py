@@ -16,8 +16,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from benchmarks.verification import evaluate, lite, runs
+from benchmarks.verification import evaluate, likelihood, lite, runs
 from benchmarks.verification.fitting import (
     Case,
     Outcome,
@@ -26,9 +27,7 @@ from benchmarks.verification.fitting import (
     cross_validate,
     fit_model,
 )
-from packages.search.programs.input_generation import measure_unread
 from packages.search.select import agreement, static_signs
-from packages.search.select.agreement import BehaviourTable, GeneratedTest, form_groups
 
 FOLDS, SEEDS = 10, 3
 BINS = (0.0, 0.3, 0.5, 0.7, 0.9, 1.01)
@@ -53,6 +52,16 @@ PROGRAM_FORMS = (
 )
 """Sets of signs to choose from, the simplest first."""
 
+PATCH_WITNESS = tuple((*form, "changes") for form in (("three signs",), *PATCH_FORMS[2:]))
+PROGRAM_WITNESS = tuple(
+    (*form, *signs)
+    for form in (("agreement",), ("agreement", "constant", "unread"))
+    for signs in (("results",), ("bodies",), ("results", "bodies"))
+)
+"""The same with what a local model says (`benchmarks.verification.likelihood`)."""
+
+Told = Mapping[tuple[str, str], Mapping[str, Any]]
+
 
 def main() -> None:
     """Print the tables."""
@@ -62,32 +71,40 @@ def main() -> None:
     parser.add_argument(
         "--issues", type=Path, default=Path(os.environ.get("DATA", "."), "swebench_lite_dev.jsonl")
     )
+    parser.add_argument("--told", type=Path, help="record of benchmarks.verification.likelihood")
     options = parser.parse_args()
     if options.mirrors is None:
         sys.exit("missing: --mirrors FOLDER, or MIRRORS in the environment")
-    report_patches(lite.read_tasks(options.mirrors, options.issues))
+    told = likelihood.collect_told(options.told) if options.told else {}
+    report_patches(lite.read_tasks(options.mirrors, options.issues), told)
     pools = {each: options.work / f"{each}.jsonl" for each in ("codet", "humaneval")}
     if all(each.exists() for each in pools.values()):
-        report_programs(*(runs.read_runs(each) for each in pools.values()))
+        report_programs(*(runs.read_runs(each) for each in pools.values()), told)
     else:
         print(f"no recorded runs below {options.work}: programs are left out")
 
 
-def report_patches(tasks: Sequence[lite.LiteTask]) -> None:
+def report_patches(tasks: Sequence[lite.LiteTask], told: Told) -> None:
     """Print the choices among patches."""
-    cases = [
-        Case(
-            name=task.name,
-            signs=[add_sums(each.values, PATCH_SUMS) for each in lite.measure_task(task)],
-            right=list(map(float, task.right)),
-        )
-        for task in tasks
-    ]
+    cases = []
+    for task in tasks:
+        changes = (told.get(("lite", task.name)) or {}).get("changes") or {}
+        witness = likelihood.measure_changes(len(task.patches), changes)
+        signs = [
+            {**add_sums(each.values, PATCH_SUMS), "changes": value}
+            for each, value in zip(lite.measure_task(task), witness, strict=True)
+        ]
+        cases.append(Case(name=task.name, signs=signs, right=list(map(float, task.right))))
     baseline = [sum(each.right) / len(each.right) for each in cases]
-    report("patches", {"lite": cases}, {"lite": baseline}, PATCH_FORMS, static_signs.WEIGHTS)
+    rates = report("patches", {"lite": cases}, {"lite": baseline}, PATCH_FORMS, static_signs.WEIGHTS)
+    if told:
+        forms = (*PATCH_FORMS, *PATCH_WITNESS)
+        report("patches, with a model", {"lite": cases}, rates, forms, static_signs.WEIGHTS)
 
 
-def report_programs(codet: Sequence[evaluate.Record], humaneval: Sequence[evaluate.Record]) -> None:
+def report_programs(
+    codet: Sequence[evaluate.Record], humaneval: Sequence[evaluate.Record], told: Told
+) -> None:
     """Print the choices among programs, fitted on both pools together."""
     weak = evaluate.list_weak_models(humaneval)
     chosen: dict[str, list[tuple[evaluate.Record, Sequence[int]]]] = {
@@ -108,23 +125,30 @@ def report_programs(codet: Sequence[evaluate.Record], humaneval: Sequence[evalua
         "examples": evaluate.choose_by_codet,
         "humaneval": lambda record, members: members,
     }
-    cases = {pool: [build_case(*each) for each in rows] for pool, rows in chosen.items()}
+    cases = {
+        pool: [build_case(*each, told.get((pool, each[0]["task"])) or {}) for each in rows]
+        for pool, rows in chosen.items()
+    }
     baselines = {
         pool: [evaluate.rate(record, choosers[pool](record, members)) for record, members in rows]
         for pool, rows in chosen.items()
     }
-    report("programs", cases, baselines, PROGRAM_FORMS, agreement.WEIGHTS)
+    rates = report("programs", cases, baselines, PROGRAM_FORMS, agreement.WEIGHTS)
+    if told:
+        forms = (*PROGRAM_FORMS[:4], *PROGRAM_WITNESS)
+        report("programs, with a model", cases, rates, forms, agreement.WEIGHTS)
 
 
-def build_case(record: evaluate.Record, members: Sequence[int]) -> Case:
-    """Return the groups of a task's members with the signs that the selector has of them."""
-    table = BehaviourTable(calls=record["calls"], keys=record["keys"])
-    tests: Sequence[GeneratedTest] = evaluate.build_tests(record, "suggested")
-    unread = {each: measure_unread(record["sources"][each], record["function"]) for each in members}
-    groups = form_groups(table, tests, members, unread)
+def build_case(record: evaluate.Record, members: Sequence[int], told: Mapping[str, Any]) -> Case:
+    """Return the groups of a task's members with the signs that the selector has of them. told: by a model"""
+    groups = likelihood.list_groups(record, members)
+    witness = likelihood.measure_witness(record, groups, told)
     return Case(
         name=record["task"],
-        signs=[add_sums(each.signs, PROGRAM_SUMS) for each in groups],
+        signs=[
+            {**add_sums(each.signs, PROGRAM_SUMS), **signs}
+            for each, signs in zip(groups, witness, strict=True)
+        ],
         right=[evaluate.rate(record, each.members) for each in groups],
     )
 
@@ -143,15 +167,19 @@ def report(
     baselines: Mapping[str, Sequence[float]],
     forms: Sequence[Sequence[str]],
     weights: Mapping[str, float],
-) -> None:
-    """Print what models of these pools choose on tasks that they were not made of, over several seeds."""
+) -> dict[str, list[float]]:
+    """Print what models of these pools choose on tasks that they were not made of, over several seeds.
+
+    Returns how often each task's choice is right, by pool.
+    """
+    nested: dict[str, list[float]] = {}
     every = [each for cases in pools.values() for each in cases]
     places = [pool for pool, cases in pools.items() for _ in cases]
     drawn = [cross_validate(every, forms, folds=FOLDS, seed=seed) for seed in range(SEEDS)]
     print(f"\n{title}: signs chosen {Counter(tuple(each.model.weights) for row in drawn for each in row)}")
     for pool, cases in pools.items():
         columns = [[row[n] for row in drawn] for n, place in enumerate(places) if place == pool]
-        rates = [sum(each.rate for each in column) / SEEDS for column in columns]
+        rates = nested[pool] = [sum(each.rate for each in column) / SEEDS for column in columns]
         rows = {
             "baseline": list(baselines[pool]),
             "nested": rates,
@@ -173,6 +201,7 @@ def report(
         report_confidence([each for column in columns for each in column])
     model = fit_model(every, forms)
     print(f"{title}, of all tasks: {model}")
+    return nested
 
 
 def report_confidence(outcomes: Sequence[Outcome]) -> None:

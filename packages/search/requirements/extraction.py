@@ -33,10 +33,17 @@ _SENTENCE = compile_lazily(r"(?:[^.!?;\n`]|`[^`\n]*`|[.!?;](?!\s|$)|`)+[.!?;]?")
 _BULLET = compile_lazily(r"^\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 
 
+_STEPS = compile_lazily(
+    r"^[^\w\n]*(?:steps?\s+to\s+reproduce|(?:how\s+)?to\s+reproduce|reproduction\s+steps?)\b[^\n]*\n\s*(?:[^\n]+\n?)*",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A paragraph that says how a fault is seen: what is done there is not asked for."""
+
+
 def extract_requirements(text: str) -> list[Requirement]:
     """Return the requirements that code can check; a sentence with several is a group above them."""
     found: list[Requirement] = []
-    own = remove_quoted_text(text[:LARGEST])
+    own = _STEPS.sub("", remove_quoted_text(text[:LARGEST]))
     subjects: set[str] = set()
     for sentence in split_sentences(own):
         subjects.update(name for pair in _SUBJECT.findall(sentence) for name in pair if name)
@@ -67,7 +74,7 @@ _OF_TEXT = compile_lazily(
     r"|refs?|references?|quot\w+|capitali\w+|markup|markdown|rst|rest|myst|prose|words|text|reformat\w*|clean\w*"
     r"|tidy|pep ?8|black|ruff|flake8|discuss\w*"
     r"|pylint|editor\w*|section|paragraph|sentence|javadoc|jsdoc|godoc|rustdoc|sphinx|copyright|copyrights?"
-    r"|news|fragments?)\b",
+    r"|news|fragments?|(?:ai|security|privacy|contribut\w+|support)\s+polic(?:y|ies)|code of conduct)\b",
     re.IGNORECASE,
 )
 

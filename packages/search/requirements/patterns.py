@@ -156,7 +156,8 @@ def _read_any_tests(match: re.Match[str]) -> Checks:
 
 
 _NO_NAMES = parse_word_set(
-    "a an the it its this that these those them all any some each every new old more other functions function method"
+    "a an the it its this that these those them both all any some each every new old more other functions function"
+    " method"
     " methods class classes module modules file files code tests test something everything name names variable"
     " variables"
 )
@@ -280,7 +281,7 @@ PATTERNS = (
           rf"\b(?:rename|move)\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<old>{ITEM}|{NAME})\s+(?:to|into|as)\s+{ARTICLES}(?P<new>{ITEM}|{NAME})",
           _read_move),
     make_pattern(("renam",),
-          rf"\brename\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<old>{_WORD})\s+(?:in(?:to)?|to|as)\s+{ARTICLES}(?P<new>{_WORD}){_WORD_END}",
+          rf"\brename\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<old>{_WORD})\s+(?:to|into|as)\s+{ARTICLES}(?P<new>{_WORD}){_WORD_END}",
           _read_word_move),
     make_pattern(("docstring",),
           rf"\b(?:add|write)\s+(?:an?\s+|the\s+)?(?:missing\s+)?docstrings?\s+(?:to|for)\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<words>{_WORDS}){_WORD_END}",

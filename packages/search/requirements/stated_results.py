@@ -84,11 +84,11 @@ def find_stated_results(sentence: str) -> Iterator[tuple[int, str]]:
         return
     for pattern in (_RETURNS, _ASSERTED, _MADE):
         for match in pattern.finditer(sentence):
-            value = _read_value(match["rest"])
+            value = None if _is_quoted(sentence, match.start()) else _read_value(match["rest"])
             if (call := read_call(match["call"])) is not None and value is not None:
                 yield match.start(), f"{call.text}{EQUALS}{value}"
     for match in _RAISES.finditer(sentence):
-        if (call := read_call(match["call"])) is not None:
+        if not _is_quoted(sentence, match.start()) and (call := read_call(match["call"])) is not None:
             yield match.start(), f"{call.text}{RAISES}{match['error']}"
 
     for match in (*_RETURNS_FOR.finditer(sentence), *_RAISES_FOR.finditer(sentence)):
@@ -103,6 +103,12 @@ def find_stated_results(sentence: str) -> Iterator[tuple[int, str]]:
             value := _read_value(named["value"].removeprefix("an empty ").removeprefix("empty "))
         ) is not None:
             yield match.start(), f"{text}{EQUALS}{value}"
+
+
+def _is_quoted(sentence: str, place: int) -> bool:
+    """Return whether a place is inside of a quoted text that begins with other words: a message of a program."""
+    before = sentence[:place]
+    return before.count('"') % 2 == 1 and bool(before.rpartition('"')[2].strip("` "))
 
 
 _NO_FUNCTIONS = frozenset(

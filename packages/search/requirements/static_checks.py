@@ -94,7 +94,8 @@ def _check_exists(path: str, changes: TurnChanges, at: Workspace) -> Result:
 def _check_gone(path: str, changes: TurnChanges, at: Workspace) -> Result:
     if not _exists(path, at):
         return met()
-    return unmet(f"{path} is still there")
+    near = [each for each in changes.list_changed_files() if has_tail(each, path) and not _exists(each, at)]
+    return met(near[0]) if near else unmet(f"{path} is still there")
 
 
 def _check_changed(path: str, changes: TurnChanges, at: Workspace) -> Result:

@@ -110,6 +110,11 @@ def is_name(text: str) -> bool:
     return not is_path(text) and bool(_IDENTIFIER.fullmatch(text))
 
 
+def is_bare_name(text: str) -> bool:
+    """Return whether a text is quoted, or a name that is no word of a sentence."""
+    return bool(_NAME.fullmatch(text))
+
+
 def parse_number(text: str) -> int:
     """Return a number written in digits or as a word."""
     return (

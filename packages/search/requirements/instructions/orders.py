@@ -17,6 +17,7 @@ from packages.search.requirements.wording import (
     PATH,
     QUOTED,
     find_paths_of,
+    is_bare_name,
     is_name,
     is_path,
     split_names,
@@ -150,12 +151,16 @@ _NO_PARAMETERS = parse_word_set(
 def _read_parameter(match: re.Match[str]) -> Checks:
     name = match["name"].strip("`").partition("(")[0]
     parameter = match["parameter"].strip("`")
+    before = (match.groupdict().get("before") or "").lower().split()
+    if not is_bare_name(match["parameter"]) and not _NO_PARAMETERS.issuperset(before):
+        return  # "a file mode parameter" tells what it is for, and no name
     if is_name(name) and is_name(parameter) and "-" not in name and parameter.lower() not in _NO_PARAMETERS:
         yield "parameter", f"{name}({parameter})"
 
 
 def _read_mentioned(match: re.Match[str]) -> Checks:
-    if word := match["word"].strip("`\"' ").rstrip("."):
+    word = match["word"].strip("`\"' ").rstrip(".")
+    if word and match["word"].lower() not in _PRONOUNS:
         yield "mentioned", word
 
 
@@ -165,6 +170,7 @@ def _read_documents(match: re.Match[str]) -> Checks:
     )
 
 
+_PRONOUNS = parse_word_set("it this that them these those each all both one")
 _DOCUMENT = r"\b(?:readme|changelog|contributors|authors)\b(?!\.)"
 _DOCUMENTS = rf"(?P<documents>{_DOCUMENT}(?:(?:,|\s+and|\s*&)\s+(?:the\s+)?{_DOCUMENT})*)"
 _VERSION = r"`?v?(?P<word>\d+(?:\.\d+\w*)+(?:[-+.]\w+)*)`?(?![\w])"
@@ -250,7 +256,7 @@ INSTRUCTIONS = (
                  rf"\b(?:as|in|into|to)\s+a\s+new(?:ly\s+created)?\s+(?:file|module)\s+(?:named|called)\s+"
                  rf"(?P<path>`?{PATH}`?)", _read_new_file),
     make_pattern(("parameter paramter argument kwarg",),
-                 rf"\badd\s+(?:an?\s+|the\s+)?(?:\w+\s+){{0,2}}?(?P<parameter>`?\w+`?)\s+{_MORE}{_PARAMETER}\s+"
+                 rf"\badd\s+(?:an?\s+|the\s+)?(?P<before>(?:\w+\s+){{0,2}}?)(?P<parameter>`?\w+`?)\s+{_MORE}{_PARAMETER}\s+"
                  rf"(?:to|for)\s+(?:the\s+)?"
                  rf"(?:{DEFINED}\s+)?(?P<name>{NAME}|\w+(?=\s+(?:function|method)\b))", _read_parameter),
     make_pattern(("parameter paramter argument", "named called"),

@@ -155,6 +155,23 @@ def test_a_version_that_is_pinned_by_its_hash_is_not_checked(tmp_path: Path) -> 
     assert result.state == "not checked"
 
 
+def test_a_file_that_is_named_by_its_last_part_is_gone_where_it_was(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "shop")
+    repo.write("README.md", "Shop\n")
+    repo.write("docs/README.md", "Docs\n")
+    repo.commit_all()
+    at = repo.workspace()
+    changes = TurnChanges(workspace=at)
+    changes.begin_turn()
+    each = Requirement(id="r1", text="", kind="file-gone", check="README.md")
+    before = asyncio.run(check_statically(each, changes, at))
+    agent_removes(at, "docs/README.md")
+    after = asyncio.run(check_statically(each, changes, at))
+    assert before is not None
+    assert after is not None
+    assert (before.state, after.state) == ("not met", "met")
+
+
 def test_one_more_test_changes_no_test(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "shop")
     repo.write("tests/test_cart.py", "def test_total():\n    assert True\n")

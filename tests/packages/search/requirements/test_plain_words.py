@@ -258,10 +258,33 @@ def test_it_can_be_switched_off_and_costs_nothing_where_nothing_is_said(shop: Re
         ("doc: add -U/--multiline to common options", []),
         ("added the plan() method", [("name-exists", "plan")]),
         ("test: re-added the plan() method", []),
+        ("refactor: rename var in CustomRecoveryWithWriter", []),
+        ("Added regression tests for both", [("tested", "")]),
+        ('it leaked a message ("Stop argument for islice() must be None or an integer...")', []),
+        ('"total([]) must return 0"', [("result", "total([]) == 0")]),
+        ("Add them to the builtins list so they are known", []),
+        ("Add a file mode parameter to Config.from_file()", []),
+        ("Add a new encoder parameter to json_script()", [("parameter", "json_script(encoder)")]),
+        ("Add a `mode` parameter to Config.from_file()", [("parameter", "Config.from_file(mode)")]),
+        (
+            "It is stale.\n\nSteps to reproduce:\n\n1. Run it\n2. Edit manage.py\n\nEdit cart.py",
+            [("file-changed", "cart.py")],
+        ),
     ],
 )
 def test_plain_words(text: str, found: list[tuple[str, str]]) -> None:
     assert [(each.kind, each.check) for each in extract_requirements(text) if each.kind != "group"] == found
+
+
+@pytest.mark.parametrize("prompt", ["Add an explicit AI policy", "update the code of conduct for this year"])
+def test_policy_is_text(prompt: str) -> None:
+    assert extract_late_requirements(prompt) == []
+
+
+def test_retry_policy_is_code() -> None:
+    assert [each.kind for each in extract_late_requirements("Fix the retry policy of the client")] == [
+        "code-changed"
+    ]
 
 
 SKETCHED = '''def f(x):
