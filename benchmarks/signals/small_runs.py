@@ -23,11 +23,13 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+from agent.exit_codes import Exit
 from benchmarks._measure import COMMAND, environment
 from benchmarks.local_model.__main__ import write_files
 from benchmarks.signals.small_tasks import SmallTask, list_tasks
@@ -48,6 +50,9 @@ delegate = false
 [memory]
 enabled = false
 """
+
+WAITS = 300
+"""Times, two seconds apart, that a server is asked whether it is there."""
 
 _GRACE = 120.0
 """Seconds beyond its limit for a run to end by itself."""
@@ -135,6 +140,18 @@ def read_runs(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
+def wait_for_server(api_base: str) -> None:
+    """Return when the server answers: it may be loading its model. Raises SystemExit after ten minutes."""
+    for _ in range(WAITS):
+        try:
+            urllib.request.urlopen(f"{api_base}/models", timeout=10).close()
+        except OSError:
+            time.sleep(2)
+        else:
+            return
+    raise SystemExit(f"{api_base} does not answer")
+
+
 def main() -> None:
     """Run what is not in the record, one after the other, and print the sums."""
     parser = argparse.ArgumentParser(
@@ -156,6 +173,7 @@ def main() -> None:
     for run, task in iterate_runs(list_tasks(options.humaneval_fix), options.most, options.seed):
         if run in known:
             continue
+        wait_for_server(options.api_base)
         entry = {
             "run": run,
             "task": task.id,
@@ -164,6 +182,8 @@ def main() -> None:
             "temperature": options.temperature,
             **run_task(task, folder / run, options),
         }
+        if entry["code"] == Exit.MODEL_UNREACHABLE:
+            raise SystemExit(f"{run}: {entry['answer']}")
         with (folder / "runs.jsonl").open("a") as file:
             file.write(json.dumps(entry) + "\n")
         print(json.dumps(entry), flush=True)

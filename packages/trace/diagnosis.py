@@ -63,8 +63,11 @@ class Diagnosis:
     agent: str = ""
 
 
-def diagnose(traces: Sequence[SessionTrace]) -> Diagnosis | None:
-    """Return the diagnosis of the first of these sessions, or of one below; None if its last turn did not fail."""
+def diagnose(traces: Sequence[SessionTrace], *, is_wrong: bool = False) -> Diagnosis | None:
+    """Return the diagnosis of the first of these sessions, or of one below; None if its last turn did not fail.
+
+    is_wrong: the result is known to be wrong, whatever the end of the session says
+    """
     trace = traces[0]
     rows = trace.rows
     end = next((place for place in range(len(rows) - 1, -1, -1) if rows[place].kind == "end"), None)
@@ -72,9 +75,10 @@ def diagnose(traces: Sequence[SessionTrace]) -> Diagnosis | None:
         return None
     outcome = rows[end].title
     if rows[end].detail["exit_code"] in SUCCESSES:
-        if rows[end].detail["outcome"] != IMPORTED or not (seen := infer_failure(rows[:end])):
+        seen = infer_failure(rows[:end]) if rows[end].detail["outcome"] == IMPORTED else ""
+        if not seen and not is_wrong:
             return None
-        outcome = f"{outcome}: {seen}"
+        outcome = f"{outcome}: {seen or 'said to be wrong'}"
     if (below := _diagnose_child(traces, end)) is not None:
         return below
     mark, evidence = _Search(rows, end).find_first_error()
@@ -142,11 +146,7 @@ class _Search:
             return stopped, []
         if self._tests and self._list_failing(self._tests[-1]):
             return self._explain_tests(self._tests[-1])
-        causes = self._walk_back(self._end)
-        for mark in self._marks:
-            if mark.place in causes and not mark.recovered:
-                return mark, []
-        return self._judge_end(), []
+        return self._find_cause() or self._judge_end(), []
 
     def _find_stop(self) -> Mark | None:
         """Return what ended the turn from outside: an error, or a limit that a loop has used up."""
@@ -156,9 +156,16 @@ class _Search:
         if self._rows[self._end].detail["exit_code"] != LIMIT:
             return None
         last = self._find_last_step()
-        return self._find_loop() or Mark(
-            place=last, kind=EXHAUSTED, reason="a limit was reached", evidence=self._rows[last].title
+        return (
+            self._find_loop()
+            or self._find_cause()
+            or Mark(place=last, kind=EXHAUSTED, reason="a limit was reached", evidence=self._rows[last].title)
         )
+
+    def _find_cause(self) -> Mark | None:
+        """Return the first fault that was not made good and that the end rests on."""
+        causes = self._walk_back(self._end)
+        return next((each for each in self._marks if each.place in causes and not each.recovered), None)
 
     def _find_loop(self) -> Mark | None:
         return next((each for each in reversed(self._marks) if each.kind == REPEATED), None)

@@ -65,6 +65,12 @@ _PATTERNS = {
 }
 """Words of results by the fault that they tell, the first that fits counts."""
 
+_WRITTEN_CALL = compile_lazily(
+    r"\"(?:name|tool|function)\"\s*:\s*\"([\w.-]+)\"[\s\S]{0,40}?\"(?:arguments|parameters|args|input)\"\s*:"
+    r"|</?tool_call>|<function=([\w.-]+)"
+)
+"""A call in the words of a reply: of tools that were asked for, none is left there."""
+
 _REASONS: Mapping[str, str] = {
     MADE_UP_TOOL: "it called a tool that there is not",
     FORMATTING: "its call does not have the form that is asked for",
@@ -89,6 +95,8 @@ def find_marks(rows: Sequence[Row]) -> list[Mark]:
         if row.kind == "error":
             kind = classify_text(row.title) or SERVICE
             found.append(Mark(place=place, kind=kind, reason=_REASONS[kind], evidence=row.title))
+        if row.number and not row.detail.get("calls"):
+            found += _find_reply_marks(place, rows)
         for call in row.detail.get("calls", ()):
             if (mark := _find_mark(place, call, said, read)) is not None:
                 found.append(mark)
@@ -101,6 +109,31 @@ def find_marks(rows: Sequence[Row]) -> list[Mark]:
 def classify_text(text: str) -> str:
     """Return the fault that words tell, "" for none."""
     return next((kind for kind, pattern in _PATTERNS.items() if pattern.search(text)), "")
+
+
+def _find_reply_marks(place: int, rows: Sequence[Row]) -> Iterator[Mark]:
+    """Yield the fault of a reply without calls that is no answer: it is empty, or its call stands in its words."""
+    row = rows[place]
+    text = str(row.detail.get("text", ""))
+    later = [each for each in rows[place + 1 :] if each.number and not each.off]
+    if not text.strip() and not row.detail.get("partial"):
+        is_answered = any(each.detail.get("text") or each.detail.get("calls") for each in later)
+        yield Mark(
+            place=place,
+            kind=AGAINST_RULES,
+            reason="its reply was empty",
+            evidence=row.title,
+            recovered=is_answered,
+        )
+    elif (call := _WRITTEN_CALL.search(text)) is not None:
+        told = " ".join(text[call.start() :].split())[:200]
+        yield Mark(
+            place=place,
+            kind=FORMATTING,
+            reason="its call stands in the words of its reply, where nothing carries it out",
+            evidence=told,
+            recovered=any(each.detail.get("calls") for each in later),
+        )
 
 
 def _find_mark(place: int, call: Mapping[str, Any], said: Sequence[str], read: set[str]) -> Mark | None:

@@ -36,6 +36,9 @@ def diagnose(
             help="Run on from the step of the error, or from another one, in a worktree, with the diagnosis.",
         ),
     ] = "",
+    is_wrong: Annotated[
+        bool, typer.Option("--wrong", help="Its result is wrong, though it ended as done.")
+    ] = False,
     model: Model = None,
     api_base: ApiBase = None,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
@@ -50,8 +53,12 @@ def diagnose(
     found = find_session_folder(folder, session)
     flags = collect_flags(model=model, api_base=api_base)
     if step is not None:
+        if is_wrong:
+            raise typer.BadParameter("--wrong: whether a retry helped cannot be told from its end either")
         raise typer.Exit(retry(found, folder, step, flags, as_json=as_json))
-    raise typer.Exit(print_diagnosis(found, folder, flags if model else {}, as_json=as_json))
+    raise typer.Exit(
+        print_diagnosis(found, folder, flags if model else {}, is_wrong=is_wrong, as_json=as_json)
+    )
 
 
 def _parse_step(text: str) -> int | None:
@@ -63,13 +70,15 @@ def _parse_step(text: str) -> int | None:
     return int(text)
 
 
-def print_diagnosis(session: Path, folder: Path, flags: Mapping[str, Any], *, as_json: bool) -> int:
+def print_diagnosis(
+    session: Path, folder: Path, flags: Mapping[str, Any], *, is_wrong: bool, as_json: bool
+) -> int:
     """Print the diagnosis of a session, and a model's opinion with flags. Returns 3 if there is nothing to diagnose."""
     from packages.trace import diagnosis
     from packages.trace.rows.traced_sessions import read_traces
 
     traces = read_traces(session)
-    found = diagnosis.diagnose(traces)
+    found = diagnosis.diagnose(traces, is_wrong=is_wrong)
     if found is None:
         return _report_nothing(session)
     told = asdict(found)

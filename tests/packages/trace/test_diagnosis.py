@@ -1,4 +1,4 @@
-"""Ten failures with a planted first error, each found at its step; and what is no failure."""
+"""Failures with a planted first error, each found at its step; and what is no failure."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import pytest
 
 from packages.trace.diagnosis import Diagnosis, diagnose
 from packages.trace.local_faults import (
+    AGAINST_RULES,
     DEVIATION,
     ENVIRONMENT,
     FORMATTING,
     MADE_UP_TOOL,
+    MISREAD,
     RATE,
     REPEATED,
     TIMEOUT,
@@ -177,9 +179,38 @@ def its_only_change_is_of_the_wrong_file_and_untested(log: Log) -> str:
     return planted
 
 
+def other_edits_fail_until_the_limit(log: Log) -> str:
+    log.step("read", CART, "a = 1")
+    planted = log.step("edit", {**CART, "old": "b = 1"}, "no place matches", failed=True)
+    log.step("edit", {**CART, "old": "c = 1"}, "found twice, at lines 3 and 9", failed=True)
+    log.step("edit", {**CART, "old": "d"}, "the file would not parse", failed=True)
+    log.end("limit", 4)
+    return planted
+
+
+def a_call_stands_in_the_words_of_the_answer(log: Log) -> str:
+    log.step("read", CART, "a = 1")
+    planted = log.say('```json\n{"name": "edit", "arguments": {"path": "cart.py"\n```')
+    log.end("not-achieved", 13)
+    return planted
+
+
+def empty_replies_end_the_turn(log: Log) -> str:
+    log.say("")
+    log.step("read", CART, "a = 1")
+    planted = log.say("")
+    log.say(" ")
+    log.say("")
+    log.end("not-achieved", 13)
+    return planted
+
+
 @pytest.mark.parametrize(
     ("story", "kind"),
     [
+        (other_edits_fail_until_the_limit, MISREAD),
+        (a_call_stands_in_the_words_of_the_answer, FORMATTING),
+        (empty_replies_end_the_turn, AGAINST_RULES),
         (an_edit_breaks_a_test_that_passed, WRONG_PLACE),
         (an_edit_of_a_file_that_was_not_read_breaks_a_test, UNREAD),
         (an_early_slip_is_recovered_and_a_later_edit_breaks_a_test, WRONG_PLACE),
@@ -249,3 +280,14 @@ def test_a_session_that_did_not_fail_has_no_diagnosis(tmp_path: Path) -> None:
     log.prompt("again")
     log.end("nothing-to-do", 3)
     assert read(log) is None
+
+
+def test_a_result_that_is_known_to_be_wrong_is_diagnosed(tmp_path: Path) -> None:
+    log = Log(tmp_path / "s1")
+    log.prompt("Change the limit to 5.")
+    planted = log.say("The limit is 5 now. Done.")
+    log.end("done", 0)
+    found = diagnose(read_traces(log.folder), is_wrong=True)
+    assert found is not None
+    assert (found.event, found.kind) == (planted, UNFOUNDED_CLAIM)
+    assert found.evidence[-1].endswith("said to be wrong")
