@@ -1,6 +1,6 @@
 """Sessions of a real small model with tools on small tasks: does it fail? The logs are kept.
 
-    python -m benchmarks.signals.small_runs FOLDER [--humaneval-fix humanevalpack.jsonl] [--most 100]
+    python -m benchmarks.signals.small_runs FOLDER [--humaneval-fix humanevalpack.jsonl | --hinted] [--most 100]
         [--api-base http://127.0.0.1:8080/v1] [--model NAME] [--temperature 0.7] [--max-steps 12]
         [--max-time 45] [--seed 1]
 
@@ -32,7 +32,7 @@ from typing import Any
 from agent.exit_codes import Exit
 from benchmarks._measure import COMMAND, environment
 from benchmarks.local_model.__main__ import write_files
-from benchmarks.signals.small_tasks import SmallTask, list_tasks
+from benchmarks.signals.small_tasks import SmallTask, list_hinted_tasks, list_tasks
 from sandbox.backends.selection import choose_sandbox
 from sandbox.process.command import Command
 
@@ -159,6 +159,7 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--humaneval-fix", type=Path, metavar="FILE")
+    parser.add_argument("--hinted", action="store_true", help="the easier tasks, with a word on the tools")
     parser.add_argument("--most", type=int, default=100)
     parser.add_argument("--api-base", default="http://127.0.0.1:8080/v1")
     parser.add_argument("--model", default="openai/qwen2.5-coder-1.5b")
@@ -170,7 +171,8 @@ def main() -> None:
     folder = options.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     known = {each["run"] for each in read_runs(folder)}
-    for run, task in iterate_runs(list_tasks(options.humaneval_fix), options.most, options.seed):
+    tasks = list_hinted_tasks() if options.hinted else list_tasks(options.humaneval_fix)
+    for run, task in iterate_runs(tasks, options.most, options.seed):
         if run in known:
             continue
         wait_for_server(options.api_base)
@@ -189,7 +191,7 @@ def main() -> None:
         print(json.dumps(entry), flush=True)
     runs = read_runs(folder)
     for half in ("development", "held"):
-        for level in ("easy", "medium", "hard"):
+        for level in sorted({each["level"] for each in runs}):
             part = [each["right"] for each in runs if (each["half"], each["level"]) == (half, level)]
             print(f"{half}, {level}: {sum(part)} of {len(part)} right")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,40 @@ class SmallTask:
     hidden: Mapping[str, str] = field(default_factory=dict)
 
 
+HINTS: Mapping[str, str] = {
+    "value-of-constant": "Call read with the path settings.py first.",
+    "name-of-file": "Call search with the pattern shout first.",
+    "new-file": "Call write with path and content.",
+    "changed-constant": "Call read with the path settings.py, then edit with path, old and new.",
+    "output-of-command": "Call shell with the command python app.py.",
+    "first-line": "Call read with the path README.md first.",
+    "new-function": "Call write with path and content.",
+    "mended-word": "Call read with the path README.md, then edit with path, old and new.",
+    "added-line": "Call read with the path settings.py, then edit with path, old and new.",
+    "count-of-lines": "Call read with the path names.csv first.",
+    "json-version": "Call read with the path package.json, then edit with path, old and new.",
+    "renamed-in-file": "Call read with the path work.py, then write with the path and the whole new content.",
+    "removed-function": "Call read with the path text.py, then edit with path, old and new.",
+    "greater-of-two": "Call read with the path one.py, then read with the path two.py.",
+    "where-it-fails": "Call shell with the command python crash.py.",
+}
+"""What is said in addition, by family: a small model often answers without a call where no tool is named."""
+
 _NAMES = ("alpha", "river", "stone")
 _NUMBERS = (17, 42, 305)
+
+
+def list_hinted_tasks() -> list[SmallTask]:
+    """Return the easy and medium tasks, with a word on the tools to use."""
+    found = []
+    for task in list_tasks(None):
+        family, _, number = task.id.partition("/")
+        if family in HINTS:
+            prompt = f"{task.prompt} {HINTS[family]}"
+            found.append(
+                replace(task, id=f"{family}-hinted/{number}", level=f"{task.level}, hinted", prompt=prompt)
+            )
+    return found
 
 
 def list_tasks(humaneval_fix: Path | None) -> list[SmallTask]:

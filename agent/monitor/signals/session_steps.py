@@ -22,6 +22,9 @@ MOST_WORDS = 256
 ALIKE = 0.8
 """Share of common lines above which two outputs are the same: a duration or a warning may differ."""
 
+UNTESTED = frozenset({"no-runner", "no-tests", "unverified"})
+"""Outcomes of a report of tests that were not run."""
+
 TELLING = 5
 """Lines of a result that another action brings again by more than chance."""
 
@@ -126,7 +129,8 @@ class StepReader:
             step.error |= found
         elif effect in _CHANGES or event.data.get("changed"):
             step.changed = True
-        step.ran = step.ran or effect == "execute" or isinstance(report, dict)
+        has_run = report.get("outcome") not in UNTESTED if isinstance(report, dict) else effect == "execute"
+        step.ran = step.ran or has_run
         if isinstance(report, dict) and isinstance(names := report.get("passed_tests"), list):
             step.passing |= frozenset(map(str, names))
 

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from agent.monitor.signals.session_steps import UNTESTED
+
 TOLD: Mapping[str, tuple[str, ...]] = {
     "signal": ("name", "detail"),
     "error": ("fault", "message"),
@@ -90,8 +92,8 @@ def build_call(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_test_report(report: object) -> tuple[list[int], list[str]] | None:
-    """Return how many tests passed and failed, and the names of the failing ones; None for what is no report."""
-    if not isinstance(report, dict) or "passed" not in report:
+    """Return how many tests passed and failed, and the names of the failing ones; None where none were run."""
+    if not isinstance(report, dict) or "passed" not in report or report.get("outcome") in UNTESTED:
         return None
     failed = int(read_number(report.get("failed"))) + int(read_number(report.get("errors")))
     names = [get_text(each.get("id")) for each in read_list(report.get("failures")) if isinstance(each, dict)]

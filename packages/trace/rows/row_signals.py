@@ -73,7 +73,8 @@ def create_row_step(row: Row) -> SessionStep:
         words=find_words(asked),
         tree=row.tree,
         changed=any(_has_changed(each) for each in calls),
-        ran=row.tests is not None or any(each.get("effect") == "execute" for each in calls),
+        ran=row.tests is not None
+        or any(each.get("effect") == "execute" and each["tool"] != "run_tests" for each in calls),
     )
     for lines, failed in _iterate_results(calls):
         step.lines |= lines
