@@ -22,14 +22,11 @@ from packages.trace.local_faults import (
     Mark,
     find_marks,
 )
-from packages.trace.outcomes import infer_failure
+from packages.trace.outcomes import NO_FAILURES, infer_failure
 from packages.trace.rows.session_trace import IMPORTED, SessionTrace
 from packages.trace.rows.trace_rows import Row
 from sandbox.lazy_dataclass import dataclass
 from sandbox.lazy_pattern import compile_lazily
-
-SUCCESSES = (0, 3)
-"""Exit codes of a turn that did not fail: done, nothing to do."""
 
 NEAR = 200
 """Rows in which the source of a call is looked for: what is further back has mostly left the window."""
@@ -74,7 +71,7 @@ def diagnose(traces: Sequence[SessionTrace], *, is_wrong: bool = False) -> Diagn
     if end is None or rows[end].off:
         return None
     outcome = rows[end].title
-    if rows[end].detail["exit_code"] in SUCCESSES:
+    if rows[end].detail["exit_code"] in NO_FAILURES:
         seen = infer_failure(rows[:end]) if rows[end].detail["outcome"] == IMPORTED else ""
         if not seen and not is_wrong:
             return None
@@ -101,7 +98,7 @@ def _diagnose_child(traces: Sequence[SessionTrace], end: int) -> Diagnosis | Non
     failed = [
         each
         for each in above.branches.values()
-        if each.exit_code not in (None, -1, *SUCCESSES) and not each.attempt and each.row < end
+        if each.exit_code not in (None, -1, *NO_FAILURES) and not each.attempt and each.row < end
     ]
     for branch in reversed(failed):
         if any(row.number and row.detail.get("calls") for row in above.rows[branch.row + 2 : end]):

@@ -6,6 +6,12 @@ from collections.abc import Sequence
 
 from packages.trace.rows.trace_rows import Row
 
+SUCCESSES = (0, 3)
+"""Exit codes of a turn that reached its goal: done, nothing to do."""
+
+NO_FAILURES = (*SUCCESSES, 10)
+"""Those of a turn of which nothing says that it failed: nobody could check its changes, either."""
+
 
 def infer_failure(rows: Sequence[Row]) -> str:
     """Return by what the rows show that their last turn failed, as a clause, "" if by nothing."""

@@ -21,7 +21,8 @@ from agent.session.session_starter import check_own_files
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from cli.output.formats.prediction import format_states
-from packages.trace.diagnosis import SUCCESSES, Diagnosis, diagnose
+from packages.trace.diagnosis import Diagnosis, diagnose
+from packages.trace.outcomes import SUCCESSES
 from packages.trace.rows.session_trace import SessionTrace
 from packages.trace.rows.traced_sessions import read_traces
 from patchwright.version import VERSION

@@ -10,8 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import field
 
-from packages.trace.diagnosis import SUCCESSES
-from packages.trace.outcomes import infer_failure
+from packages.trace.outcomes import NO_FAILURES, infer_failure
 from packages.trace.rows.session_trace import IMPORTED, SessionTrace
 from packages.trace.rows.trace_rows import Row
 from sandbox.lazy_dataclass import dataclass
@@ -148,9 +147,9 @@ def _has_failed(call: dict[str, object]) -> bool:
 
 def _read_outcome(trace: SessionTrace) -> tuple[str, bool]:
     outcome, code = str(trace.facts.get("outcome") or "not ended"), trace.facts.get("exit_code", 0)
-    if outcome == IMPORTED and code in SUCCESSES and (seen := infer_failure(trace.rows)):
+    if outcome == IMPORTED and code in NO_FAILURES and (seen := infer_failure(trace.rows)):
         return f"{outcome}: {seen}", True
-    return outcome, code not in SUCCESSES or "outcome" not in trace.facts
+    return outcome, code not in NO_FAILURES or "outcome" not in trace.facts
 
 
 def _describe_run(

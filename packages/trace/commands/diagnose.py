@@ -47,7 +47,7 @@ def diagnose(
 
     From the failed outcome backward: which edit, result or decision made what. Names the step, the kind of error, the
     evidence, and the agent where there were several. With --model, that model's opinion is printed beside it; with
-    --retry-from, that model runs on. Exit code 3 if the session did not fail.
+    --retry-from, that model runs on. Exit code 3 if the session did not fail by its own account.
     """
     step = _parse_step(retry_from)
     found = find_session_folder(folder, session)
@@ -110,7 +110,8 @@ def retry(session: Path, folder: Path, step: int, flags: Mapping[str, Any], *, a
 
 
 def _report_nothing(session: Path) -> int:
-    print(sanitize_text(f"session {session.name} did not fail"), file=sys.stderr)
+    told = f"session {session.name} did not fail, or has not ended; if its result is wrong: --wrong"
+    print(sanitize_text(told), file=sys.stderr)
     return NOTHING
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from agent.events import FORMAT, NewerFormat
 from agent.monitor.signals.signal_detectors import FoundSignal
+from packages.trace.outcomes import NO_FAILURES
 from packages.trace.rows.branch_account import BranchAccount
 from packages.trace.rows.command_tests import read_test_output
 from packages.trace.rows.foreign_calls import complete_call
@@ -346,7 +347,7 @@ class SessionTrace:
         row = self._add_row(
             fields,
             f"{outcome} (exit code {code}) {get_text(fields.get('reason'))}".strip(),
-            failed=code != 0,
+            failed=code not in NO_FAILURES,
             text=get_text(fields.get("summary")),
             files=[get_text(each) for each in read_list(fields.get("files"))],
             commit=get_text(fields.get("commit")),
