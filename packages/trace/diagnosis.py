@@ -323,6 +323,10 @@ class _Search:
         if not self._tests and (place := self._find_first_change()) is not None:
             reason = "what it changed first is not what was asked for, and nothing was run that shows it"
             return Mark(place=place, kind=WRONG_PLACE, reason=reason, evidence=self._rows[place].title)
+        blind = next((at for at, call in self._edits if not _is_new(call)), None)
+        if not self._tests and blind is not None:
+            reason = "it changed a file that it had not read, and nothing was run that shows it"
+            return Mark(place=blind, kind=UNREAD, reason=reason, evidence=self._rows[blind].title)
         place = self._find_idling(last)
         reason = "it gave up" if place < last else "it ended without what was asked for"
         return Mark(place=place, kind=DEVIATION, reason=reason, evidence=self._rows[place].title)

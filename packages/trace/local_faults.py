@@ -188,7 +188,14 @@ def _judge_recovery(mark: Mark, rows: Sequence[Row]) -> Mark:
 
 
 def _has_same_aim(failed: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
-    """Return whether a call is of the same tool and about the same: a file of that name, a command that begins so."""
+    """Return whether a call is of the same tool and about the same: a file of that name, a command that begins so.
+
+    What one tool could not read in a file another one may have found there.
+    """
+    if failed.get("effect") == call.get("effect") == "read" and {*failed.get("paths", ())} & {
+        *call.get("paths", ())
+    }:
+        return True
     if call["tool"] != failed["tool"]:
         return False
     if failed.get("problem"):

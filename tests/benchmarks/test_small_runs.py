@@ -112,10 +112,16 @@ def test_a_run_keeps_its_session(tmp_path: Path) -> None:
     ]
     with Loopback(turns) as server:
         options = Namespace(
-            model="openai/qwen2.5-coder-1.5b", api_base=server.url, temperature=0.7, max_steps=12, max_time=60.0
+            model="openai/qwen2.5-coder-1.5b",
+            api_base=server.url,
+            temperature=0.7,
+            max_steps=12,
+            max_time=60.0,
         )
         entry = run_task(task, tmp_path / "run", options)
     assert (entry["right"], entry["code"], entry["steps"]) == (True, 0, 2)
-    [log] = (tmp_path / "run/home").glob(f".local/share/patchwright/projects/*/sessions/{entry['session']}/log.jsonl")
+    [log] = (tmp_path / "run/home").glob(
+        f".local/share/patchwright/projects/*/sessions/{entry['session']}/log.jsonl"
+    )
     kinds = [json.loads(line)["kind"] for line in log.read_text().splitlines()]
     assert kinds.count("message") == 2

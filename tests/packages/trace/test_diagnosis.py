@@ -205,9 +205,35 @@ def empty_replies_end_the_turn(log: Log) -> str:
     return planted
 
 
+NO_RUNNER = {"outcome": "no-runner", "passed": 0, "failed": 0, "errors": 0, "failures": []}
+
+
+def a_file_is_changed_unread_and_nothing_can_be_run(log: Log) -> str:
+    planted = log.step("edit", CART, "changed", diff=DIFF)
+    log.step("run_tests", {}, "tests were not run: no runner found", failed=True, report=NO_RUNNER)
+    log.say("The total was moved.")
+    log.end("not-achieved", 13)
+    return planted
+
+
+def a_slip_is_made_good_by_another_tool_and_a_question_answered_by_an_edit(log: Log) -> str:
+    log.step(
+        "read", {**CART, "start": 50}, "read: start=50 is beyond the end: there are 5 lines", failed=True
+    )
+    log.step("search", {"pattern": "LIMIT", "path": "cart.py"}, "cart.py\n  4: LIMIT = 308")
+    planted = log.step("edit", CART, "changed", diff=DIFF)
+    log.say("")
+    log.say("I did not get a response from read.")
+    log.event("verification", outcome="unverified", detail="no test runner found", report=NO_RUNNER)
+    log.end("not-achieved", 13)
+    return planted
+
+
 @pytest.mark.parametrize(
     ("story", "kind"),
     [
+        (a_file_is_changed_unread_and_nothing_can_be_run, UNREAD),
+        (a_slip_is_made_good_by_another_tool_and_a_question_answered_by_an_edit, WRONG_PLACE),
         (other_edits_fail_until_the_limit, MISREAD),
         (a_call_stands_in_the_words_of_the_answer, FORMATTING),
         (empty_replies_end_the_turn, AGAINST_RULES),
@@ -280,6 +306,10 @@ def test_a_session_that_did_not_fail_has_no_diagnosis(tmp_path: Path) -> None:
     log.prompt("again")
     log.end("nothing-to-do", 3)
     assert read(log) is None
+    log.prompt("and again")
+    log.step("edit", CART, "changed", diff=DIFF)
+    log.end("no-test-runner", 10)
+    assert read(log) is None, "nobody could check it"
 
 
 def test_a_result_that_is_known_to_be_wrong_is_diagnosed(tmp_path: Path) -> None:

@@ -66,6 +66,20 @@ def test_tests_are_counted_where_they_ran(tmp_path: Path) -> None:
     assert rows[0].detail["failing"] == ["t.py::a"]
 
 
+def test_tests_that_were_not_run_are_no_run(tmp_path: Path) -> None:
+    log = Log(tmp_path / "s1")
+    log.step("edit", {"path": "cart.py"}, "changed", diff="-a\n+c\n")
+    nothing = {"outcome": "no-runner", "passed": 0, "failed": 0}
+    log.step("run_tests", {}, "tests were not run: no runner found", failed=True, report=nothing)
+    log.event("verification", outcome="unverified", detail="no test runner found", report=nothing)
+    log.say("All tests pass.")
+    log.end("no-test-runner", 10)
+    rows = read(log).rows
+    assert [row.tests for row in rows] == [None] * len(rows)
+    assert [[each.name for each in row.signals] for row in rows if row.kind == "step"] == [[], [], ["claim"]]
+    assert not rows[-1].failed, "nobody could check it"
+
+
 def test_the_window_is_told_by_kind_and_what_a_compaction_took(tmp_path: Path) -> None:
     log = Log(tmp_path / "s1")
     log.prompt("p" * 36)

@@ -180,6 +180,18 @@ def test_a_claim_needs_a_run_after_the_last_change(text: str, is_run: bool) -> N
     assert list_signals(events) == ([] if is_run else ["claim"])
 
 
+@pytest.mark.parametrize(("outcome", "signals"), [("no-runner", ["claim"]), ("failed", [])])
+def test_a_claim_is_not_shown_by_tests_that_were_not_run(outcome: str, signals: list[str]) -> None:
+    events = [
+        *iterate_events([Step("edit", {"path": "a.py"}, "write", "edited a.py")]),
+        MessageEvent(actions=[AskedAction(id="t1", tool="run_tests", arguments={})]),
+        ActionEvent(call="t1", tool="run_tests", effect="execute"),
+        ObservationEvent(call="t1", tool="run_tests", text="…", data={"report": {"outcome": outcome}}),
+        MessageEvent(text="All tests pass now."),
+    ]
+    assert list_signals(events) == signals
+
+
 def test_an_answer_without_a_claim_is_no_claim() -> None:
     steps = [Step("edit", {"path": "a.py"}, "write", "edited a.py")]
     events = [*iterate_events(steps), MessageEvent(text="I changed a.py. The tests were not run.")]
