@@ -158,7 +158,7 @@ class SessionTrace:
         names = ", ".join(f"{each['tool']} {each['about']}".strip() for each in calls)
         row = self._add_row(
             fields,
-            names or text or "(empty reply)",
+            names or text or ("(cut off)" if fields.get("partial") else "(empty reply)"),
             failed=any(each.get("problem") for each in calls),
             text=text,
             reasoning=reasoning,
