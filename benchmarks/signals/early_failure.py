@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.signals.small_runs import read_runs
 from benchmarks.timeouts import measure_area
-from packages.trace.rows.row_signals import create_row_step
+from packages.trace.outlook import SIGNS, measure_signs
 from packages.trace.rows.session_trace import SessionTrace
 from packages.trace.rows.trace_rows import Row
 from sandbox.lazy_dataclass import dataclass
@@ -28,8 +28,6 @@ SHRINK = 1.0
 
 ROUNDS, RATE = 2_000, 0.05
 DRAWS = 2_000
-
-SIGNS = ("failed", "unreadable", "again", "wordy", "stale", "unchanged", "silent")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,37 +60,22 @@ def read_watched(folder: Path) -> Iterator[Watched]:
             half=entry["half"],
             has_failed=not entry["right"],
             steps=len(steps),
-            signs=measure_signs(steps[: max(1, len(steps) // 2)]),
+            signs=measure_signs(trace.rows[: _find_half(trace.rows)]),
         )
+
+
+def _find_half(rows: Sequence[Row]) -> int:
+    """Return how many rows there are until the step after half of the steps."""
+    steps = [place for place, row in enumerate(rows) if row.number and not row.off]
+    half = max(1, len(steps) // 2)
+    return steps[half] if half < len(steps) else steps[-1] + 1
 
 
 def _is_reply(row: Row) -> bool:
     return bool(row.detail.get("text") or row.detail.get("calls"))
 
 
-def measure_signs(rows: Sequence[Row]) -> dict[str, float]:
-    """Return the signs of the first steps of a session, each between 0 and 1."""
-    asked: set[str] = set()
-    seen: set[int] = set()
-    counts = dict.fromkeys(SIGNS, 0.0)
-    has_changed = False
-    for row in rows:
-        step = create_row_step(row)
-        calls = row.detail.get("calls", ())
-        counts["failed"] += row.failed
-        counts["unreadable"] += any(each.get("problem") for each in calls)
-        counts["again"] += bool(step.tools) and step.asked in asked
-        counts["wordy"] += not step.tools and bool(step.text.strip())
-        counts["silent"] += not step.tools and not step.text.strip()
-        counts["stale"] += bool(step.tools) and not step.lines - seen
-        has_changed = has_changed or step.changed
-        asked.add(step.asked)
-        seen |= step.lines
-    signs = {name: value / len(rows) for name, value in counts.items()}
-    return {**signs, "unchanged": float(not has_changed)}
-
-
-def fit_weights(runs: Sequence[Watched], names: Sequence[str] = SIGNS) -> dict[str, float]:
+def fit_weights(runs: Sequence[Watched], names: Sequence[str] = tuple(SIGNS)) -> dict[str, float]:
     """Return weights of signs, and of "" (the offset), by logistic regression with small weights."""
     weights = dict.fromkeys(("", *names), 0.0)
     for _ in range(ROUNDS):
@@ -114,10 +97,11 @@ def score(run: Watched, weights: Mapping[str, float]) -> float:
 
 
 def cross_validate(runs: Sequence[Watched]) -> list[tuple[bool, float]]:
-    """Return outcome and probability of each run, by weights fitted without its kind of task."""
+    """Return outcome and score of each run, by weights fitted without its kind of task."""
     found = []
     for kind in sorted({each.kind for each in runs}):
         weights = fit_weights([each for each in runs if each.kind != kind])
+        weights[""] = 0.0  # the share of failures among the others says nothing of these
         found += [(each.has_failed, score(each, weights)) for each in runs if each.kind == kind]
     return found
 
