@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from agent.model.text_calls.known_tools import Call, Candidate, KnownTools, strip_decoration
@@ -72,7 +73,7 @@ def find_candidates(text: str, known: KnownTools) -> Iterator[Candidate]:
         if any(fence.start() <= start < fence.end() for fence in fences):
             continue
         try:
-            value, end = parse_json_at(text, start)
+            value, end = _parse_value_at(text, start)
         except NotReadable:
             continue
         calls = extract_calls(value, known)
@@ -133,13 +134,29 @@ def _parse_keyed_call(value: Mapping[str, Any], known: KnownTools) -> Call | Non
     return Call(name, dict(given)) if name and isinstance(given, Mapping) else None
 
 
+def _parse_value_at(text: str, start: int) -> tuple[Any, int]:
+    """Return a value and where it ends; braces may be doubled, as in the template from which a model copies its call.
+
+    Raises `NotReadable`.
+    """
+    if not text.startswith("{{", start):
+        return parse_json_at(text, start)
+    with suppress(NotReadable):
+        value, end = parse_json_at(text, start + 1)
+        if text.startswith("}", end):
+            return value, end + len(text[end:]) - len(text[end:].lstrip("}"))
+    line = text[start:].partition("\n")[0]
+    value, _ = parse_json_at(line.replace("{{", "{").replace("}}", "}"), 0)
+    return value, start + len(line)
+
+
 def _parse_values(text: str) -> list[Any] | None:
     """Return the values of a text that consists of JSON values only; None if it contains anything else."""
     values, at = list[Any](), 0
     while rest := text[at:].lstrip(" \t\r\n,;"):
         at = len(text) - len(rest)
         try:
-            value, at = parse_json_at(text, at)
+            value, at = _parse_value_at(text, at)
         except NotReadable:
             return None
         values.append(value)

@@ -48,7 +48,7 @@ def check_answer(
     kept, dropped = [], []
     for sentence in _SENTENCE.split(reply):
         said = sentence.strip().removeprefix("- ").strip("*")
-        if not re.search(r"\w", said) or said.startswith("```"):
+        if not re.search(r"\w", _CITED.sub("", said)) or said.startswith("```"):
             continue
         if _invents(said, shown, len(excerpts), lines, defined):
             dropped.append(said)

@@ -89,6 +89,9 @@ _ORDER = compile_lazily(
 )
 """An order that a ban on edits contradicts: no question."""
 
+_ASKS = compile_lazily(r"(?:which|what|where|who|why|when|how)\b", re.IGNORECASE)
+"""The beginning of a question that tells of code which drops or deletes something, and orders nothing."""
+
 _WORK = compile_lazily(r"\b(?:tests?|commit|docs?|readme|changelog)\b", re.IGNORECASE)
 """What a change of one function does not reach."""
 
@@ -97,7 +100,7 @@ def read_job(prompt: str) -> Job | None:
     """Return the job of a prompt; None if it is no job, or several."""
     text = re.sub(r"^(?:please|can you|could you)\s+", "", prompt.strip(), flags=re.IGNORECASE).rstrip(" .!?")
     intent = read_intent(prompt)
-    if not text or len(text) > LONGEST or _SEVERAL.search(text) or _is_larger(intent):
+    if not text or len(text) > LONGEST or _SEVERAL.search(text) or _is_larger(intent, text):
         return None
     is_question = intent.kind == "answer" and not _ORDER.search(text)
     if intent.forbids_edits:
@@ -111,13 +114,13 @@ def read_job(prompt: str) -> Job | None:
     return Job(kind="question", text=prompt) if is_question else None
 
 
-def _is_larger(intent: PromptIntent) -> bool:
+def _is_larger(intent: PromptIntent, text: str) -> bool:
     """Return whether a prompt wants what has its own way: a repair, a run of the tests, a commit, something undone."""
     return (
         intent.kind == "repair"
         or intent.orders_repair
         or intent.wants_passing_tests
-        or intent.wants_restoration
+        or (intent.wants_restoration and not (intent.kind == "answer" and _ASKS.match(text)))
         or intent.wants_test_run
         or intent.wants_commit
         or bool(intent.forbidden_paths or intent.only_paths)

@@ -169,7 +169,10 @@ _PATTERNS: Mapping[Topic, Sequence[str]] = {
         r"\b(?:what|describe|explain|tell me about)\b.*\b(?:this|the) (?:project|repo\w*|code ?base"
         r"|program|application|package)\b",
         r"\boverview\b",
-        r"\b(?:structure|architecture|layout|organi[sz]ed|organi[sz]ation)\b",
+        r"\b(?:architecture|layout|organi[sz]ed|organi[sz]ation|structured)\b",
+        r"\b(?:project|code|repo\w*|folder|directory|overall|general|its) structure\b",
+        r"\bstructure of (?:this|the|my|our|your)\b",
+        r"\bthe structure$",
         r"\bwhere (?:do|should) i start\b(?!.*bug)",
         r"\bwhat files\b",
         r"\blist (?:the |all )?files\b",

@@ -33,6 +33,8 @@ from packages.offline.jobs.job_reader import read_job
         ("make parse ignore empty lines", "change", "", "", ""),
         ("what does clamp do?", "question", "", "", ""),
         ("where is the retry limit set?", "question", "", "", ""),
+        ("Which function decides whether the header is dropped?", "question", "", "", ""),
+        ("where are old sessions deleted?", "question", "", "", ""),
     ],
 )
 def test_read(prompt: str, kind: str, name: str, new: str, value: str) -> None:

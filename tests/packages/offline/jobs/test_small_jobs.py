@@ -146,6 +146,12 @@ def test_a_place_that_does_not_exist_is_never_shown(shop: Repo, invented: str) -
     assert "- shop.py:10: `discount`" in end.summary
 
 
+def test_a_reply_of_a_place_alone_is_no_answer(shop: Repo) -> None:
+    end, _, asked = play(shop, "How is the discount of a cart computed?", ["[1]"])
+    assert end.outcome != "done"
+    assert len(asked) == 2
+
+
 def test_where_a_name_is_defined_is_looked_up(shop: Repo) -> None:
     end, _, asked = play(shop, "Where is `Cart.total` defined?", [])
     assert (end.outcome, asked) == ("done", [])

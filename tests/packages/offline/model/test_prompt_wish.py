@@ -128,6 +128,21 @@ def test_a_repair_that_may_not_be_written_is_asked_for_as_a_suggestion() -> None
         assert question.topic == "fix"
 
 
+@pytest.mark.parametrize(
+    ("prompt", "topic"),
+    [
+        ("Which structure stores headers without regard to case?", "words"),
+        ("what is the structure?", "overview"),
+        ("explain the structure of this project", "overview"),
+        ("how is the code structured?", "overview"),
+    ],
+)
+def test_a_structure_of_the_code_is_not_that_of_the_project(prompt: str, topic: str) -> None:
+    question = read_question(prompt)
+    assert question is not None
+    assert question.topic == topic
+
+
 def test_a_report_of_a_bug_is_a_wish_whatever_sentences_it_holds() -> None:
     report = "word " * 90
     for prompt in (
