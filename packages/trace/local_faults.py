@@ -47,7 +47,7 @@ class Mark:
 _PATTERNS = {
     MADE_UP_TOOL: compile_lazily(r"there is no tool |unknown tool|no such tool"),
     FORMATTING: compile_lazily(r"(?i)\Ausage: |syntax error near unexpected token"),
-    TIMEOUT: compile_lazily(r"(?i)\btimed? ?out\b|\btimeout after\b|did not end within"),
+    TIMEOUT: compile_lazily(r"(?i)\btimed? ?out\b|\btimeout after\b|did not end within|\Ainterrupted; "),
     RATE: compile_lazily(r"(?i)\brate[- ]?limit|\b429\b|too many requests|quota"),
     KEY: compile_lazily(
         r"(?i)\b401\b|\b403\b|unauthorized|invalid api key|credentials?\b|permission denied \(publickey"
@@ -89,16 +89,22 @@ def find_marks(rows: Sequence[Row]) -> list[Mark]:
     found: list[Mark] = []
     said: list[str] = []  # texts that the model had seen
     read: set[str] = set()
+    asked = ""
     for place, row in enumerate(rows):
         if row.off:
             continue
+        if row.kind == "prompt":
+            asked = str(row.detail.get("text", ""))
         if row.kind == "error":
             kind = classify_text(row.title) or SERVICE
             found.append(Mark(place=place, kind=kind, reason=_REASONS[kind], evidence=row.title))
         if row.number and not row.detail.get("calls"):
             found += _find_reply_marks(place, rows)
         for call in row.detail.get("calls", ()):
-            if (mark := _find_mark(place, call, said, read)) is not None:
+            is_asked_for = (
+                call.get("effect") == "execute" and str(call["about"]) in asked
+            )  # it may be known to fail
+            if not is_asked_for and (mark := _find_mark(place, call, said, read)) is not None:
                 found.append(mark)
             read.update(call.get("paths", ()))
         said += [text for text in (row.detail.get("text"), *_list_outputs(row)) if text]
@@ -171,12 +177,12 @@ def _list_outputs(row: Row) -> Iterator[str]:
 
 def _judge_recovery(mark: Mark, rows: Sequence[Row]) -> Mark:
     """Return the mark as recovered if a later call did what the failed one was to do."""
-    failed = next((each for each in rows[mark.place].detail.get("calls", ()) if _has_failed(each)), None)
+    failed = next((each for each in rows[mark.place].detail.get("calls", ()) if has_failed(each)), None)
     if failed is None or mark.kind == REPEATED:
         return mark
     for row in rows[mark.place + 1 :]:
         for call in () if row.off else row.detail.get("calls", ()):
-            if "output" in call and not _has_failed(call) and _has_same_aim(failed, call):
+            if "output" in call and not has_failed(call) and _has_same_aim(failed, call):
                 return Mark(
                     place=mark.place,
                     kind=mark.kind,
@@ -205,7 +211,8 @@ def _has_same_aim(failed: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
     return str(call["about"]).rpartition("/")[2] == str(failed["about"]).rpartition("/")[2]
 
 
-def _has_failed(call: Mapping[str, Any]) -> bool:
+def has_failed(call: Mapping[str, Any]) -> bool:
+    """Return whether a call failed, was refused, or could not be read."""
     return bool(call.get("failed") or call.get("exit") or call.get("refused") or call.get("problem"))
 
 

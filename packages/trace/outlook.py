@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agent.prompt.prompt_reader import read_intent
-from packages.trace.local_faults import find_marks
+from packages.trace.local_faults import find_marks, has_failed
 from packages.trace.rows.row_signals import create_row_step
 from packages.trace.rows.trace_rows import Row
+from sandbox.lazy_pattern import compile_lazily
 
-CHANGING = ("change", "repair")
-"""Kinds of prompts that ask for a change of files."""
+_NOTHING = compile_lazily(r"(?i)no (?:line|file|match|result)")
+"""Beginning of the result of a search that found nothing."""
 
 SIGNS: Mapping[str, str] = {
     "fault": "steps with a fault that was not made good",
     "idle": "replies without an action",
     "stale": "steps that brought nothing new",
-    "contrary": "no change where one was asked for, or one where none was",
+    "barren": "nothing was read, run or changed",
     "blind": "a change of a file that it had not read",
 }
 
@@ -31,14 +31,14 @@ def measure_signs(rows: Sequence[Row]) -> dict[str, float]:
     faulty = {mark.place for mark in find_marks(kept) if not mark.recovered and kept[mark.place].number}
     read: set[str] = set()
     seen: set[int] = set()
-    has_changed = False
+    has_got = False
     for row in steps:
         step = create_row_step(row)
         signs["idle"] += not step.tools
         signs["stale"] += bool(step.tools) and step.lines <= seen
         seen |= step.lines
-        has_changed = has_changed or step.changed
         for call in row.detail.get("calls", ()):
+            has_got = has_got or not (has_failed(call) or _NOTHING.match(str(call.get("output", ""))))
             paths = {*call.get("paths", ())}
             is_new = str(call.get("diff", "")).startswith("--- /dev/null")
             if call.get("effect") == "write" and not is_new and not paths <= read:
@@ -47,7 +47,5 @@ def measure_signs(rows: Sequence[Row]) -> dict[str, float]:
     signs["fault"] = float(len(faulty))
     for name in ("fault", "idle", "stale"):
         signs[name] /= len(steps)
-    prompts = [str(row.detail.get("text", "")) for row in kept if row.kind == "prompt"]
-    asks_change = bool(prompts) and read_intent(prompts[-1]).kind in CHANGING
-    signs["contrary"] = float(asks_change != has_changed)
+    signs["barren"] = float(not has_got)
     return signs

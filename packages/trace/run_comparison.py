@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import field
 
+from packages.trace.local_faults import has_failed
 from packages.trace.outcomes import NO_FAILURES, infer_failure
 from packages.trace.rows.session_trace import IMPORTED, SessionTrace
 from packages.trace.rows.trace_rows import Row
@@ -116,7 +117,7 @@ def _iterate_states(trace: SessionTrace, *, has_trees: bool) -> list[tuple[Key, 
             tests = "" if row.tests is None else tests
         if not row.number or not calls:
             continue
-        aims = tuple((each.get("effect") or each["tool"], each["about"], _has_failed(each)) for each in calls)
+        aims = tuple((each.get("effect") or each["tool"], each["about"], has_failed(each)) for each in calls)
         deed = ", ".join(f"{each['tool']} {each['about']}".strip() for each in calls)
         failed = any(failed for *_, failed in aims)
         found.append(((aims, files, tests), State(deed=deed, failed=failed, tests=tests), row.number))
@@ -139,10 +140,6 @@ def _list_edits(row: Row) -> list[str]:
 
 def _digest(*texts: str) -> str:
     return hashlib.sha256("\0".join(texts).encode("utf-8", "replace")).hexdigest()
-
-
-def _has_failed(call: dict[str, object]) -> bool:
-    return bool(call.get("failed") or call.get("exit") or call.get("refused") or call.get("problem"))
 
 
 def _read_outcome(trace: SessionTrace) -> tuple[str, bool]:

@@ -229,9 +229,19 @@ def a_slip_is_made_good_by_another_tool_and_a_question_answered_by_an_edit(log: 
     return planted
 
 
+def a_command_that_was_asked_about_fails_and_another_does_not_end(log: Log) -> str:
+    log.prompt("`python crash.py` ends with an error. What is its type?")
+    log.step("shell", {"command": "python crash.py"}, "exit 1\nZeroDivisionError", failed=True, exit=1)
+    text = "interrupted; it may have taken effect in part"
+    planted = log.step("shell", {"command": "tail -f crash.py"}, text, failed=True)
+    log.end("limit", 4)
+    return planted
+
+
 @pytest.mark.parametrize(
     ("story", "kind"),
     [
+        (a_command_that_was_asked_about_fails_and_another_does_not_end, TIMEOUT),
         (a_file_is_changed_unread_and_nothing_can_be_run, UNREAD),
         (a_slip_is_made_good_by_another_tool_and_a_question_answered_by_an_edit, WRONG_PLACE),
         (other_edits_fail_until_the_limit, MISREAD),
