@@ -1,7 +1,8 @@
 """`patchwright diagnose` on published failed runs of SWE-agent whose first decisive error was judged by reading.
 
 `python -m benchmarks.diagnoses FILE`: FILE holds one run a line (`id`, `exit`, `history`), as JSON, packed by xz. The
-judgements are in `judged_failures.json`; they were written before the diagnoses were seen.
+judgements are in `judged_failures.json`; they were written before the diagnoses were seen. With a FOLDER of
+`benchmarks.signals.small_runs` it is those of `judged_small_failures.json`: step, what the session was used for, why.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import lzma
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from packages.trace.diagnosis import Diagnosis, diagnose
 from packages.trace.rows.traced_sessions import read_traces
 
 JUDGEMENTS = Path(__file__).with_name("judged_failures.json")
+SMALL_JUDGEMENTS = Path(__file__).with_name("judged_small_failures.json")
 
 _READS = ("open", "goto", "scroll_down", "scroll_up", "search_dir", "search_file", "find_file")
 _ENDS = ("submit", "exit_cost", "exit_context", "exit_format")
@@ -96,11 +99,30 @@ def diagnose_run(task: str, history: Sequence[Mapping[str, Any]], folder: Path) 
     return diagnose(read_traces(home.get_project_folder(folder) / "sessions" / imported.id))
 
 
+def measure_small_runs(folder: Path) -> None:
+    """Print judgement and diagnosis of each judged session of a small model. Raises SystemExit if one is missing."""
+    agreed: Counter[str] = Counter()
+    judged = json.loads(SMALL_JUDGEMENTS.read_text("utf-8"))
+    for run, (step, use, why) in judged.items():
+        logs = sorted((folder / run).glob("home/.local/share/patchwright/projects/*/sessions/*/log.jsonl"))
+        if not logs:
+            raise SystemExit(f"missing: a session of {run}")
+        found = diagnose(read_traces(logs[0].parent), is_wrong=True)
+        agreed[use] += found is not None and found.step == step
+        told = f"{found.step} ({found.kind}: {found.reason})" if found else "no failure"
+        print(f"{run} ({use}): judged {step} ({why}), diagnosed {told}")
+    for use, count in Counter(use for _, use, _ in judged.values()).items():
+        print(f"{use}: {agreed[use]} of {count} agree")
+
+
 def main() -> None:
     """Print judgement and diagnosis of each run, and how many agree."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     options = parser.parse_args()
+    if options.file.is_dir():
+        measure_small_runs(options.file)
+        return
     if not options.file.is_file():
         raise SystemExit(f"missing: {options.file}")
     judged = read_judgements()
