@@ -211,6 +211,11 @@ def _has_same_aim(failed: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
     return str(call["about"]).rpartition("/")[2] == str(failed["about"]).rpartition("/")[2]
 
 
+def is_asked_for(call: Mapping[str, Any], prompt: str) -> bool:
+    """Return whether a call runs a command that the prompt names: it may be known to fail."""
+    return call.get("effect") == "execute" and bool(call["about"]) and str(call["about"]) in prompt
+
+
 def has_failed(call: Mapping[str, Any]) -> bool:
     """Return whether a call failed, was refused, or could not be read."""
     return bool(call.get("failed") or call.get("exit") or call.get("refused") or call.get("problem"))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from packages.trace.local_faults import find_marks, has_failed
+from packages.trace.local_faults import find_marks, has_failed, is_asked_for
 from packages.trace.rows.row_signals import create_row_step
 from packages.trace.rows.trace_rows import Row
 from sandbox.lazy_pattern import compile_lazily
 
-_NOTHING = compile_lazily(r"(?i)no (?:line|file|match|result)")
-"""Beginning of the result of a search that found nothing."""
+_NOTHING = compile_lazily(r"(?i)no (?:line|file|match|result)|exit 0[^\n]*\n\(no output\)")
+"""Beginning of the result of a search that found nothing, or of a command that said nothing."""
 
 SIGNS: Mapping[str, str] = {
     "fault": "steps with a fault that was not made good",
@@ -32,13 +32,16 @@ def measure_signs(rows: Sequence[Row]) -> dict[str, float]:
     read: set[str] = set()
     seen: set[int] = set()
     has_got = False
+    asked = next((str(row.detail.get("text", "")) for row in reversed(kept) if row.kind == "prompt"), "")
     for row in steps:
         step = create_row_step(row)
         signs["idle"] += not step.tools
         signs["stale"] += bool(step.tools) and step.lines <= seen
         seen |= step.lines
         for call in row.detail.get("calls", ()):
-            has_got = has_got or not (has_failed(call) or _NOTHING.match(str(call.get("output", ""))))
+            is_failure = has_failed(call) and not is_asked_for(call, asked)
+            is_empty = _NOTHING.match(str(call.get("output", ""))) and not step.changed
+            has_got = has_got or not (is_failure or is_empty)
             paths = {*call.get("paths", ())}
             is_new = str(call.get("diff", "")).startswith("--- /dev/null")
             if call.get("effect") == "write" and not is_new and not paths <= read:
