@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import Literal
 
-from packages.offline.reproduction.drafts import Draft
+from packages.offline.reproduction.drafts import MODEL, Draft
 from packages.offline.reproduction.matching import (
     is_unnamed_error,
     match_error,
@@ -221,17 +221,17 @@ def _find_assertion(
     """Find an assertion of the report's own that fails in code that the report shows.
 
     One outside of a test may state what happens instead of what should: it counts if the report tells its failure, or
-    is a request to mend it.
+    is a request to mend it. A model was asked for what should be: any of its script's own counts.
     """
-    is_told = draft.origin == "model" or report.is_order
-    is_told = is_told or any(each.type == "AssertionError" for each in report.errors)
+    is_told = report.is_order or any(each.type == "AssertionError" for each in report.errors)
     for place, step in enumerate(run.steps):
         error = step.error
         if error is None or place < draft.first or error.type != "AssertionError":
             continue
         source = exchanges[place].source.lstrip()
         in_test = source.startswith("test") or ".debug()" in source
-        if in_test or (source.startswith("assert") and is_told):
+        is_own = draft.origin == MODEL and not error.is_inside
+        if in_test or is_own or (source.startswith("assert") and is_told):
             earlier = any(run.steps[n].error for n in range(draft.first, place))
             if not earlier and any(each.calls for each in run.steps[: place + 1]):
                 detail = f"{error.type}: {error.message}"[:300]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from packages.offline.reproduction.report.report_fields import Exchange, Report, Snippet
 from packages.offline.reproduction.report.text_elements import normalize_code, parse_code
@@ -15,6 +17,9 @@ from sandbox.lazy_pattern import compile_lazily
 
 MOST_DRAFTS = 8
 """Drafts that are run for one report."""
+
+MODEL = "model"
+"""Origin of the draft of a model's script."""
 
 _NOTE = compile_lazily(r"\s+(?:<-+|#).*$")
 _FOREIGN = compile_lazily(
@@ -78,6 +83,31 @@ def build_drafts(report: Report) -> list[Draft]:
         drafts = [replace(each, is_whole=False) for each in drafts]
         drafts.insert(min(first, len(drafts)), joint)
     return list({each.source: each for each in drafts}.values())[:MOST_DRAFTS]
+
+
+def build_model_draft(source: str) -> Draft:
+    """Return the draft of a model's script; what it runs as a program is run like the rest, but for a test runner."""
+    from packages.offline.reproduction.report.extract import split_statements
+
+    lines, tree = source.split("\n"), parse_code(source)
+    guards = [each for each in (tree.body if tree else ()) if _is_main_guard(each)]
+    for guard in reversed(guards):
+        body = lines[guard.body[0].lineno - 1 : guard.end_lineno]
+        runs_tests = any("pytest.main" in line or "unittest.main" in line for line in body)
+        lines[guard.lineno - 1 : guard.end_lineno] = (
+            [] if runs_tests else textwrap.dedent("\n".join(body)).split("\n")
+        )
+    return Draft(exchanges=tuple(split_statements("\n".join(lines))), origin=MODEL)
+
+
+def _is_main_guard(node: ast.stmt) -> TypeGuard[ast.If]:
+    """Return whether a statement runs its block only in a program, with the block in lines of its own."""
+    return (
+        isinstance(node, ast.If)
+        and ast.unparse(node.test) == "__name__ == '__main__'"
+        and not node.orelse
+        and node.body[0].lineno > node.lineno
+    )
 
 
 def find_undefined_names(source: str) -> list[str]:

@@ -22,6 +22,7 @@ from packages.offline.reproduction.drafts import (
     Draft,
     add_test_calls,
     build_drafts,
+    build_model_draft,
     find_star_imports,
     find_told_imports,
     find_undefined_names,
@@ -122,7 +123,7 @@ class Machine:
                 if not source:
                     break
                 origin, written = "model", written + 1
-                draft = make_draft(source)
+                draft = build_model_draft(source)
             found = await self._try_draft(draft, origin)
             if found is not None:
                 return self._conclude(began, **found)
@@ -301,13 +302,6 @@ class Trial:
 
 def _identify_failure(failure: Failure) -> tuple[object, ...]:
     return failure.error_type, failure.message, [(each.text, each.wanted) for each in failure.checks]
-
-
-def make_draft(source: str) -> Draft:
-    """Return the draft of a model's script."""
-    from packages.offline.reproduction.report.extract import split_statements
-
-    return Draft(exchanges=tuple(split_statements(source)), origin="model")
 
 
 def is_told_failure(returncode: int, output: str, failure: Failure) -> bool:

@@ -175,6 +175,34 @@ def test_a_models_script_is_judged_like_the_reports_own(shop: Workspace) -> None
     assert asked[1] == ["import"]
 
 
+def test_a_models_program_may_want_an_exception(shop: Workspace) -> None:
+    program = """\
+from shop.cart import Cart
+
+
+def main():
+    try:
+        Cart([1]).total(discount=-1)
+    except ValueError:
+        pass
+    else:
+        assert False
+
+
+if __name__ == "__main__":
+    main()
+"""
+    written = [program]
+
+    async def write(report: Report, suspicion: Suspicion, rejections: Sequence[Rejection]) -> str:
+        return written.pop() if written else ""
+
+    found = run(shop, "The total of a cart has to raise an error for a discount below zero.", write)
+    assert found.is_reproduced, found.rejections
+    assert found.failure is not None
+    assert found.failure.kind == "assertion"
+
+
 def test_without_code_and_without_a_model_it_says_so(shop: Workspace) -> None:
     found = run(shop, "The total of a cart with several prices is too low.")
     assert found.outcome is State.NOT_REPRODUCED
