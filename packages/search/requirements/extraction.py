@@ -34,7 +34,7 @@ _BULLET = compile_lazily(r"^\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 
 
 _STEPS = compile_lazily(
-    r"^[^\w\n]*(?:steps?\s+to\s+reproduce|(?:how\s+)?to\s+reproduce|reproduction\s+steps?)\b[^\n]*\n\s*(?:[^\n]+\n?)*",
+    r"^[^\w\n]*(?:steps?\s+to\s+reproduce|(?:how\s+)?to\s+reproduce|reproduction\s+steps?)\b[^\n]*\n\s*(?:[^\n]+(?:\n|$))*",
     re.IGNORECASE | re.MULTILINE,
 )
 """A paragraph that says how a fault is seen: what is done there is not asked for."""

@@ -157,8 +157,7 @@ def _read_any_tests(match: re.Match[str]) -> Checks:
 
 _NO_NAMES = parse_word_set(
     "a an the it its this that these those them both all any some each every new old more other functions function"
-    " method"
-    " methods class classes module modules file files code tests test something everything name names variable"
+    " method methods class classes module modules file files code tests test something everything name names variable"
     " variables"
 )
 

@@ -258,7 +258,7 @@ def test_it_can_be_switched_off_and_costs_nothing_where_nothing_is_said(shop: Re
         ("doc: add -U/--multiline to common options", []),
         ("added the plan() method", [("name-exists", "plan")]),
         ("test: re-added the plan() method", []),
-        ("refactor: rename var in CustomRecoveryWithWriter", []),
+        ("rename var in CustomRecoveryWithWriter", []),
         ("Added regression tests for both", [("tested", "")]),
         ('it leaked a message ("Stop argument for islice() must be None or an integer...")', []),
         ('"total([]) must return 0"', [("result", "total([]) == 0")]),
