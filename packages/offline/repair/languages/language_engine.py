@@ -41,8 +41,9 @@ Progress = Callable[[str], None]
 JOBS = max(2, min(4, os.cpu_count() or 2))
 # Number of functions for which candidates are generated.
 MOST_DOUBTS = 12
-# Maximum share of the budget for the first run of the tests: copies that were just made are built anew.
-BASELINE_SHARE = 0.6
+# Maximum share of the budget for the first run of the tests: copies that were just made are built anew. Share in which
+# a model says how natural the changes are that pass: few tests tell them apart.
+BASELINE_SHARE, WEIGHING = 0.6, 0.1
 # Time limit of a trial: factor on the tests' time before, and seconds added: a change may make them endless.
 SLOWER, SLACK = 4.0, 8.0
 # After the first change that makes all tests pass, this many more are tried while they are about as likely.
@@ -240,9 +241,12 @@ class _RepairRun:
         failure = next((each for each in self.report.failures if each.id in wanted), None)
         codes = load_sources(self.places[0].at.root, self.overlay)
         beside = read_failing_test(codes, failure) if failure is not None else []
-        return iterate_filled_candidates(
-            self.filler, self.doubts, beside, lambda: self.deadline - time.monotonic()
-        )
+        return iterate_filled_candidates(self.filler, self.doubts, beside, self._compute_time_left)
+
+    def _compute_time_left(self) -> float:
+        """Return the seconds for the search; the model has the rest for its word on what passes."""
+        kept = WEIGHING * self.budget if self.filler is not None else 0.0
+        return self.deadline - kept - time.monotonic()
 
     async def _try_candidates(
         self, place: ProjectCopy, waiting: CandidatePool, good: list[PlausibleChange]
@@ -251,7 +255,7 @@ class _RepairRun:
         wanted = self._list_wanted_ids(self.report)
         seconds = self.report.duration * SLOWER + SLACK
         async for candidate in waiting:
-            left = self.deadline - time.monotonic()
+            left = self._compute_time_left()
             if left <= 0 or not self._is_in_reach(candidate, good, len(wanted)):
                 return
             self.tried += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +24,7 @@ from packages.offline.infill.filled_lines import (
 )
 from packages.offline.infill.filler import FILLER
 from packages.offline.repair.engine.repair_engine import repair
+from packages.offline.repair.languages import language_engine
 from packages.offline.repair.languages.call_reach import SuspectFunction
 from packages.offline.repair.languages.parsed_source import ParsedFile
 from packages.offline.repair.result import Outcome, RepairResult
@@ -181,6 +183,20 @@ def test_the_failing_test_is_shown() -> None:
     assert path == "test/titles.test.js"
     assert text.startswith('test("one word stays"')
     assert read_failing_test(codes, SimpleNamespace(id="nothing", file="")) == []  # type: ignore[arg-type]
+
+
+def test_the_model_has_time_for_its_word_after_the_search(tmp_path: Path) -> None:
+    """Where fillings come to the last second, a change that passes a single check is not taken on trust."""
+
+    def measure(filler: Any) -> float:
+        run = language_engine._RepairRun(
+            root=tmp_path, places=(), targets=(), deadline=time.monotonic() + 100, budget=100,
+            on_progress=lambda line: None, filler=filler,
+        )  # fmt: skip
+        return run._compute_time_left()
+
+    assert measure(None) == pytest.approx(100, abs=5)
+    assert measure(Knowing(lambda gap: "")) == pytest.approx(100 * (1 - language_engine.WEIGHING), abs=5)
 
 
 def mend(folder: Path, files: Mapping[str, str], model: Knowing) -> RepairResult:
