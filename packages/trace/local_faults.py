@@ -123,7 +123,9 @@ def _find_reply_marks(place: int, rows: Sequence[Row]) -> Iterator[Mark]:
     text = str(row.detail.get("text", ""))
     later = [each for each in rows[place + 1 :] if each.number and not each.off]
     if not text.strip() and not row.detail.get("partial"):
-        is_answered = any(each.detail.get("text") or each.detail.get("calls") for each in later)
+        is_answered = any(
+            str(each.detail.get("text", "")).strip() or each.detail.get("calls") for each in later
+        )
         yield Mark(
             place=place,
             kind=AGAINST_RULES,

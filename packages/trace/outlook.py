@@ -1,4 +1,8 @@
-"""Signs in the steps of a session so far that it will fail, each between 0 and 1, found without a model."""
+"""Signs in the steps of a session so far that it will fail, found without a model.
+
+Their weights come from 36 sessions of one small model; what was measured is in
+`benchmarks/results/2026-11-30-signals.md`.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +25,23 @@ SIGNS: Mapping[str, str] = {
 }
 
 
+WEIGHTS: Mapping[str, float] = {"fault": 0.6, "idle": 0.3, "stale": 0.2, "barren": 1.4, "blind": 0.6}
+"""How much a sign speaks for a failure, as its log-odds; fitted by `benchmarks.signals.early_failure`."""
+
+LIKELY = 1.0
+"""Sum of weighted signs from which on a session goes like those that failed."""
+
+
+def find_bad_signs(rows: Sequence[Row]) -> list[str]:
+    """Return what shows that a session will fail, the weightiest first; nothing if that is not likely."""
+    weighed = {name: WEIGHTS[name] * value for name, value in measure_signs(rows).items() if value}
+    if sum(weighed.values()) < LIKELY:
+        return []
+    return [SIGNS[name] for name in sorted(weighed, key=lambda name: -weighed[name])]
+
+
 def measure_signs(rows: Sequence[Row]) -> dict[str, float]:
-    """Return the signs of `SIGNS` in the rows of a session so far; all 0 before its first step."""
+    """Return the signs of `SIGNS` in the rows of a session so far, each between 0 and 1; 0 before its first step."""
     kept = [row for row in rows if not row.off]
     steps = [row for row in kept if row.number]
     signs = dict.fromkeys(SIGNS, 0.0)

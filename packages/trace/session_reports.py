@@ -10,6 +10,7 @@ from typing import Any
 from agent.session.session_index import SessionSummary
 from packages.trace.diagnosis import diagnose
 from packages.trace.local_faults import find_marks
+from packages.trace.outlook import find_bad_signs
 from packages.trace.rows.session_trace import SessionTrace
 from packages.trace.rows.traced_sessions import read_traces
 from sandbox.errors import UserError
@@ -58,7 +59,9 @@ def _list_reasons(traces: Sequence[SessionTrace], usual: float) -> Iterator[tupl
         where = f"step {found.step}" if found.step else found.event
         yield 3.0, f"{where}: {found.kind}: {found.reason}"
     elif not traces[0].facts.get("outcome"):
-        yield 1.0, "it has not ended"
+        signs = find_bad_signs(rows)
+        told = f", and goes like sessions that fail: {', '.join(signs)}" if signs else ""
+        yield 1.0 + bool(signs), f"it has not ended{told}"
     elif any(not mark.recovered for mark in find_marks(traces[0].rows)):
         yield 0.5, "it ended well over a failure that was not made good"
     if said := sum(row.kind == "steer" and row.detail.get("by") == "person" for row in rows):

@@ -45,6 +45,21 @@ def test_failures_come_first_and_what_went_well_is_left_out(tmp_path: Path) -> N
     assert found[1].reasons == ["a person spoke in between 1 times"]
 
 
+def test_a_session_that_runs_and_goes_badly_is_told(tmp_path: Path) -> None:
+    well, badly = Log(tmp_path / "well"), Log(tmp_path / "badly")
+    for log in (well, badly):
+        log.prompt("Change the limit in cart.py to 5.")
+    well.step("read", {"path": "cart.py"}, "limit = 4")
+    badly.step("edit", {"path": "cart.py", "old": "x"}, "edit: `old` does not occur", failed=True)
+    found = triage_sessions([summarize(each, outcome="") for each in (well, badly)])
+    assert [(each.id, each.weight) for each in found] == [("badly", 2.0), ("well", 1.0)]
+    assert found[1].reasons == ["it has not ended"]
+    assert found[0].reasons == [
+        "it has not ended, and goes like sessions that fail: nothing was read, run or changed,"
+        " steps with a fault that was not made good, a change of a file that it had not read"
+    ]
+
+
 def test_what_people_correct_and_refuse_and_a_small_window_count(tmp_path: Path) -> None:
     log = Log(tmp_path / "s1")
     log.prompt("no tests please, just the parser")
