@@ -101,10 +101,7 @@ def find_marks(rows: Sequence[Row]) -> list[Mark]:
         if row.number and not row.detail.get("calls"):
             found += _find_reply_marks(place, rows)
         for call in row.detail.get("calls", ()):
-            is_asked_for = (
-                call.get("effect") == "execute" and str(call["about"]) in asked
-            )  # it may be known to fail
-            if not is_asked_for and (mark := _find_mark(place, call, said, read)) is not None:
+            if not is_asked_for(call, asked) and (mark := _find_mark(place, call, said, read)) is not None:
                 found.append(mark)
             read.update(call.get("paths", ()))
         said += [text for text in (row.detail.get("text"), *_list_outputs(row)) if text]
@@ -215,7 +212,9 @@ def _has_same_aim(failed: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
 
 def is_asked_for(call: Mapping[str, Any], prompt: str) -> bool:
     """Return whether a call runs a command that the prompt names: it may be known to fail."""
-    return call.get("effect") == "execute" and bool(call["about"]) and str(call["about"]) in prompt
+    command = str(call["about"])
+    named = command if " " in command else f"`{command}`"  # a single word may be part of another
+    return call.get("effect") == "execute" and named in prompt
 
 
 def has_failed(call: Mapping[str, Any]) -> bool:

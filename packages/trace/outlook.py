@@ -24,7 +24,6 @@ SIGNS: Mapping[str, str] = {
     "blind": "a change of a file that it had not read",
 }
 
-
 WEIGHTS: Mapping[str, float] = {"fault": 0.6, "idle": 0.3, "stale": 0.2, "barren": 1.4, "blind": 0.6}
 """How much a sign speaks for a failure, as its log-odds; fitted by `benchmarks.signals.early_failure`."""
 

@@ -129,7 +129,9 @@ class StepReader:
             step.error |= found
         elif effect in _CHANGES or event.data.get("changed"):
             step.changed = True
-        has_run = report.get("outcome") not in UNTESTED if isinstance(report, dict) else effect == "execute"
+        has_run = (
+            str(report.get("outcome")) not in UNTESTED if isinstance(report, dict) else effect == "execute"
+        )
         step.ran = step.ran or has_run
         if isinstance(report, dict) and isinstance(names := report.get("passed_tests"), list):
             step.passing |= frozenset(map(str, names))

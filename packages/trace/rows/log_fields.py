@@ -93,7 +93,9 @@ def build_call(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_test_report(report: object) -> tuple[list[int], list[str]] | None:
     """Return how many tests passed and failed, and the names of the failing ones; None where none were run."""
-    if not isinstance(report, dict) or "passed" not in report or report.get("outcome") in UNTESTED:
+    if not isinstance(report, dict) or "passed" not in report:
+        return None
+    if get_text(report.get("outcome")) in UNTESTED:
         return None
     failed = int(read_number(report.get("failed"))) + int(read_number(report.get("errors")))
     names = [get_text(each.get("id")) for each in read_list(report.get("failures")) if isinstance(each, dict)]

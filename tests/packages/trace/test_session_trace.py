@@ -176,7 +176,7 @@ def test_a_log_that_grows_is_read_on_with_new_children(tmp_path: Path) -> None:
         b'{"kind":"compaction","folds":["e1",3,null]}\n',
         b'{"kind":"compaction","id":["e1"],"undoes":"e1"}\n{"kind":"compaction","id":{"a":1}}\n',
         b'{"kind":"child","child":"' + b"a" * 300 + b'","state":"started"}\n',
-        b'{"kind":"observation","call":{"a":1},"data":{"report":{"passed":null,"failures":[1]},"exit":true}}\n',
+        b'{"kind":"observation","call":{"a":1},"data":{"report":{"passed":null,"outcome":[1],"failures":[1]},"exit":true}}\n',
         b'{"kind":"rewind","to":"e999999999999999999"}\n',
         b'{"kind":"plan","items":[[1]]}\n',
         b'{"kind":"attempt","number":"x","child":7}\n',
