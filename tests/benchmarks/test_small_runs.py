@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.local_model.__main__ import write_files
 from benchmarks.signals.small_runs import iterate_runs, judge, run_task
-from benchmarks.signals.small_tasks import SmallTask, list_tasks
+from benchmarks.signals.small_tasks import SmallTask, list_hinted_tasks, list_tasks
 from tests.support.loopback import Loopback
 
 TEXT = '"""Texts."""\n\n\ndef slug(title, separator="-"):\n    return title.strip().lower().replace(" ", separator)\n'
@@ -88,12 +88,27 @@ def test_the_judge_accepts_the_right_work_and_nothing_less(task: SmallTask, tmp_
     assert judge(task, tmp_path, answer)
 
 
-def test_a_kind_of_task_is_in_one_half(tmp_path: Path) -> None:
-    halves = defaultdict(set)
+def test_a_kind_of_task_is_in_one_half() -> None:
+    halves: defaultdict[str, set[str]] = defaultdict(set)
     for task in list_tasks(None):
         halves[task.id.partition("/")[0]].add(task.half)
     assert all(len(each) == 1 for each in halves.values())
-    assert {"development", "held"} == set().union(*halves.values())
+    assert {half for each in halves.values() for half in each} == {"development", "held"}
+
+
+def test_hinted_tasks_are_judged_like_the_others() -> None:
+    plain = {each.id: each for each in list_tasks(None)}
+    hinted = list_hinted_tasks()
+    assert hinted
+    for task in hinted:
+        same = plain[task.id.replace("-hinted", "")]
+        assert task.prompt.startswith(f"{same.prompt} Call ")
+        assert (task.files, task.answer, task.check, task.half) == (
+            same.files,
+            same.answer,
+            same.check,
+            same.half,
+        )
 
 
 def test_each_task_is_run_once_before_any_is_run_again() -> None:
