@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from benchmarks.verification.pools import (
     PRELUDE,
@@ -31,31 +30,41 @@ MOST_TESTS = 100
 def read_tasks(mirrors: Path, samples: int) -> Iterator[Task]:
     """Yield the tasks of the development half with their first samples."""
     repository = find_repository(mirrors, "microsoft/CodeT")
-    base = {each["entry_point"]: each for each in read_humaneval(mirrors).values()}
+    base = list(read_humaneval(mirrors).values())
     solutions = read_json_lines(read_blob(repository, FOLDER + "code_solution.jsonl"))
     written = {
-        _find_entry(each["prompt"], base): each["samples"]
+        find_task_name(each["prompt"], base): each["samples"]
         for each in read_json_lines(read_blob(repository, FOLDER + "test_case.jsonl"))
     }
+    tasks = {each["task_id"]: each for each in base}
     for record in solutions:
-        entry = _find_entry(record["prompt"], base)
-        if entry and entry in written and is_development(base[entry]["task_id"]):
+        name = find_task_name(record["prompt"], base)
+        if name and name in written and is_development(name):
+            entry = tasks[name]["entry_point"]
             sources = [PRELUDE + record["prompt"] + _cut_body(each) + "\n" for each in record["samples"]]
             yield Task(
-                name=base[entry]["task_id"],
+                name=name,
                 function=entry,
                 prompt=PRELUDE + record["prompt"],
                 names=[str(number) for number in range(len(sources[:samples]))],
                 sources=sources[:samples],
-                given=_read_examples(base[entry]["prompt"], entry),
-                suggested=list(_collect_tests(written[entry], entry)),
-                truth=f"{base[entry]['test']}\ncheck({entry})",
+                given=_read_examples(tasks[name]["prompt"], entry),
+                suggested=list(_collect_tests(written[name], entry)),
+                truth=f"{tasks[name]['test']}\ncheck({entry})",
             )
 
 
-def _find_entry(prompt: str, base: dict[str, Any]) -> str:
-    names = [each for each in re.findall(r"def (\w+)\s*\(", prompt) if each in base]
-    return names[-1] if names else ""
+def find_task_name(prompt: str, base: Sequence[Mapping[str, str]]) -> str:
+    """Return the task whose function a prompt begins; "" if there is none.
+
+    Several tasks have a function of one name: of these, the one whose own prompt has the most of the words.
+    """
+    defined = re.findall(r"def (\w+)\s*\(", prompt)
+    known = [name for name in defined if any(each["entry_point"] == name for each in base)]
+    words = Counter(prompt.split())
+    found = [each for each in base if known and each["entry_point"] == known[-1]]
+    shared = [(words & Counter(each["prompt"].split())).total() for each in found]
+    return found[shared.index(max(shared))]["task_id"] if found else ""
 
 
 def _cut_body(sample: str) -> str:

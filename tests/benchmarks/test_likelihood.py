@@ -15,6 +15,7 @@ import pytest
 from agent.model.infill.fill_forms import FORMS
 from agent.model.infill.filler import Filler
 from benchmarks.verification import likelihood
+from benchmarks.verification.codet import find_task_name
 from benchmarks.verification.likelihood import Question
 
 ONE, TWO = '["number", "1"]', '["number", "2"]'
@@ -105,3 +106,12 @@ def test_a_record_is_read_by_pool_and_task(tmp_path: Path) -> None:
     path.write_text('{"pool": "codet", "task": "t", "kind": "results", "told": []}\n')
     assert likelihood.collect_told(path) == {("codet", "t"): {"results": []}}
     assert likelihood.collect_told(tmp_path / "none") == {}
+
+
+def test_two_tasks_with_a_function_of_one_name_are_told_apart() -> None:
+    base = [
+        {"task_id": f"T/{number}", "entry_point": "f", "prompt": f'def f(x):\n    """ x has {sign} """\n'}
+        for number, sign in enumerate("<[(")
+    ]
+    assert [find_task_name(f"def f(x):\n    # x has {sign}\n", base) for sign in "(<"] == ["T/2", "T/0"]
+    assert find_task_name("def g(x):\n", base) == ""
