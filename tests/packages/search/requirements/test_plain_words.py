@@ -261,7 +261,7 @@ def test_it_can_be_switched_off_and_costs_nothing_where_nothing_is_said(shop: Re
         ("rename var in CustomRecoveryWithWriter", []),
         ("Added regression tests for both", [("tested", "")]),
         ('it leaked a message ("Stop argument for islice() must be None or an integer...")', []),
-        ('"total([]) must return 0"', [("result", "total([]) == 0")]),
+        ('it says "total([]) must return 0, not 1"', [("result", "total([]) == 0")]),
         ("Add them to the builtins list so they are known", []),
         ("Add a file mode parameter to Config.from_file()", []),
         ("Add a new encoder parameter to json_script()", [("parameter", "json_script(encoder)")]),
