@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from sandbox.policy.decision import Mode
 from tools.core.registry import Tool, Toolbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeAlias
 
     from agent.app_dirs import Home
@@ -167,3 +168,10 @@ def build_tool_specs(tools: Toolbox) -> list[ToolSpec]:
         return ToolSpec(name=tool.name, description=tool.description, parameters=tool.parameters)
 
     return [build_spec(tool) for tool in tools]
+
+
+def apply_descriptions(tools: Sequence[ToolSpec], descriptions: Mapping[str, str]) -> Sequence[ToolSpec]:
+    """Return the tools with the descriptions of the settings, by name, in place of their own."""
+    if not descriptions:
+        return tools
+    return [replace(each, description=descriptions.get(each.name) or each.description) for each in tools]

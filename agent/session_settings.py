@@ -237,6 +237,10 @@ class LeadSettings:
     fallback: Literal["never", "ask", "always"] = "ask"
 
 
+JobPrompt = Literal["answer", "change", "docstring", "name", "test"]
+"""Prompts of a small model's jobs: files of `agent/prompts/jobs`."""
+
+
 class NamedRule:
     """Base of the kinds of rules in agent/rules/rule_kinds.py."""
 
@@ -262,6 +266,8 @@ class SessionSettings:
     actions: how models act (`tools`, `code`, `hybrid`), for all of them or by pattern of their names (`ollama/*`)
     commit: when the harness commits by itself. None: "turn" in one-shot runs, "never" in a conversation
     rules: the user's, and those of a trusted project, free of contradictions
+    prompts: words in place of the built-in ones of a small model's jobs
+    descriptions: words in place of a tool's own description, by its name
     """
 
     __pydantic_config__ = ALLOW_CLASSES
@@ -275,6 +281,8 @@ class SessionSettings:
     context: ContextSettings = field(default_factory=ContextSettings)
     discipline: DisciplineSettings = field(default_factory=DisciplineSettings)
     rules: tuple[NamedRule, ...] = ()
+    prompts: dict[JobPrompt, str] = field(default_factory=dict)
+    descriptions: dict[str, str] = field(default_factory=dict)
     lead: LeadSettings = field(default_factory=LeadSettings)
     verify: VerifySettings = field(default_factory=VerifySettings)
     strategy: StrategySettings = field(default_factory=StrategySettings)

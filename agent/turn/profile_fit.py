@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from agent.capabilities import SessionEnvironment, build_tool_specs
+from agent.capabilities import SessionEnvironment, apply_descriptions, build_tool_specs
 from agent.context.profile.profiles import (
     CHARACTERS_PER_TOKEN,
     OUTPUT_SHARE,
@@ -63,9 +63,8 @@ class ProfileFit:
 
     def offer_tools(self) -> None:
         """Offer the tools of the toolbox that the profile has."""
-        self.projection.tools = tuple(
-            select_tools(self.profile, build_tool_specs(self.toolbox), commits=self._commits)
-        )
+        offered = select_tools(self.profile, build_tool_specs(self.toolbox), commits=self._commits)
+        self.projection.tools = tuple(apply_descriptions(offered, self.settings.descriptions))
 
     def fit(self, model: Model, prompt: str) -> None:
         """Choose the profile of a model whose window is known. Raises UserError if no work fits the window.

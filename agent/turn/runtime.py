@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from agent.budget.cost_budget import CostBudget
 from agent.budget.purse import Purse
-from agent.capabilities import SessionEnvironment, build_tool_specs
+from agent.capabilities import SessionEnvironment
 from agent.context.ledger.session_facts import Facts
 from agent.context.projection.projection import Projection
 from agent.context.restore.projection_checkpoint import Checkpoints
@@ -133,7 +133,7 @@ class Runtime:
         from agent.monitor.build_monitors import build_monitors
 
         self.model = self.apply_action_format(self.model)
-        self.projection = Projection(build_tool_specs(self.toolbox))
+        self.projection = Projection(())
         self.profile = ProfileFit(
             session=self.session,
             projection=self.projection,
@@ -141,6 +141,7 @@ class Runtime:
             settings=self.settings,
             environment=self.environment,
         )
+        self.profile.offer_tools()
         self.toolbox.subscribe(self.profile.offer_tools)
         self.projection.picture = partial(load_image, self.session.folder)
         self._late_conclusion = LateFollower(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, fields, is_dataclass, make_dataclass, replace
 from functools import cache
-from operator import attrgetter
 from typing import Any, get_type_hints
 
 from agent.session_settings import SessionSettings
@@ -90,6 +89,8 @@ KEYS: Mapping[str, str] = {
     "snapshots": "session.snapshots",
     "context": "session.context",
     "models": "session.models",
+    "prompts": "session.prompts",
+    "descriptions": "session.descriptions",
     "terminal": "terminal",
     "hosting": "hosting",
     "permissions": "permissions",
@@ -108,8 +109,11 @@ def list_setting_names() -> list[str]:
 
 
 def get_setting(settings: Settings, key: str) -> Any:
-    """Return the value of a setting (`tests.command`), or of a table (`tests`)."""
-    return attrgetter(_find_place(key))(settings)
+    """Return the value of a setting (`tests.command`), or of a table (`tests`); "" for a name that a table lacks."""
+    value: Any = settings
+    for name in _find_place(key).split("."):
+        value = value.get(name, "") if isinstance(value, Mapping) else getattr(value, name)
+    return value
 
 
 def replace_setting(settings: Settings, key: str, value: object) -> Settings:
@@ -125,6 +129,8 @@ def _find_place(key: str) -> str:
 
 def _replace_at(section: Any, path: list[str], value: object) -> Any:
     name, *rest = path
+    if isinstance(section, Mapping):
+        return {**section, name: value}
     return replace(section, **{name: _replace_at(getattr(section, name), rest, value) if rest else value})
 
 

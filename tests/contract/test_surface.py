@@ -206,6 +206,8 @@ VALUES: dict[str, Any] = {
     "actions": "code",
     "agents.models": {"explore": "openai/gpt-5-mini"},
     "skills.budget": 500,
+    "prompts": {"name": "Reply with one name."},
+    "descriptions": {"read": "Read a file."},
     "discipline.named": {"read-before-edit": "enforce"},
     "edit.formats": ["whole"],
     "hosting": {"git.example.org": "gitea"},

@@ -12,11 +12,13 @@ import pytest
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
+from agent.context.system_prompt import read_prompt
 from agent.events import End, Event, MessageEvent
 from agent.model.model_settings import CatalogSettings, ModelSettings
 from agent.session_request import SessionRequest
-from agent.session_settings import SessionSettings
+from agent.session_settings import JobPrompt, SessionSettings
 from agent.turn.lead_monitors import attach_lead
+from packages.offline.jobs.desk import DATA
 from sandbox.access_settings import AccessSettings
 from sandbox.policy.decision import Approval
 from tests.support.loopback import Loopback
@@ -70,9 +72,16 @@ def shop(tmp_path: Path) -> Repo:
 
 
 def play(
-    shop: Repo, prompt: str, replies: Sequence[str], window: int = 8_192
+    shop: Repo,
+    prompt: str,
+    replies: Sequence[str],
+    window: int = 8_192,
+    prompts: dict[JobPrompt, str] | None = None,
 ) -> tuple[End, list[Event], list[str]]:
-    """Return the end of a turn, its events, and the questions that the server got; the last reply is repeated."""
+    """Return the end of a turn, its events, and the questions that the server got; the last reply is repeated.
+
+    prompts: those of the settings; with them the questions have the system prompt before them
+    """
     turns = [{"text": each} for each in replies[:-1]]
     last = [{"text": replies[-1], "repeat": 20}] if replies else [{"text": "ok", "repeat": 20}]
     with Loopback([*turns, *last]) as server:
@@ -82,6 +91,7 @@ def play(
             models=ModelSettings(catalog={"openai/small": CatalogSettings(window=window)}),
             access=AccessSettings(approval=Approval.NEVER, sandbox="unconfined"),
             commit="never",
+            prompts=prompts or {},
         )
 
         async def run() -> tuple[End, list[Event]]:
@@ -96,7 +106,8 @@ def play(
             return end, events
 
         end, events = asyncio.run(run())
-        asked = [str(each.body["messages"][-1]["content"]) for each in server.requests]
+        sent = [[str(one["content"]) for one in each.body["messages"]] for each in server.requests]
+        asked = ["\n".join(each[0:2] if prompts else each[-1:]) for each in sent]
     return end, events, asked
 
 
@@ -105,6 +116,14 @@ def run_tests(shop: Repo, *arguments: str) -> int:
         [sys.executable, "-m", "pytest", "-q", *arguments], cwd=shop.root, capture_output=True, check=False
     )
     return ran.returncode
+
+
+def test_a_prompt_of_the_settings_takes_the_place_of_the_built_in_one(shop: Repo) -> None:
+    question = "How is the discount of a cart computed?"
+    _, _, asked = play(shop, question, ["More than two prices get 0.1 [1]."], prompts={"answer": " Answer. "})
+    assert asked[0].startswith(f"Answer. {DATA}\n")
+    _, _, asked = play(shop, question, ["More than two prices get 0.1 [1]."], prompts={"test": "Write."})
+    assert asked[0].startswith(f"{read_prompt('jobs/answer.md')}\n")
 
 
 # ── questions ──────────────────────────────────────────────────────────────────────────────────────────
