@@ -187,6 +187,14 @@ async def find_test_interpreter(at: Surroundings, project: Project) -> Interpret
     return await find_interpreter(at, project, pytest=False)
 
 
+async def find_test_python(at: Surroundings, project: Project) -> str:
+    """Return the path of the interpreter that runs the project's tests, "" if there is none."""
+    try:
+        return (await find_test_interpreter(at, project)).path
+    except TestsNotRunnable:
+        return ""
+
+
 def is_pure_unittest(project: Project) -> bool:
     """Return whether unittest runs all tests: pytest is not configured, and no test is written for it."""
     if any(project.contains_text(name, text) for name, text in PYTEST_CONFIG.items()):

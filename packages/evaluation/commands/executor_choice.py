@@ -11,6 +11,8 @@ from sandbox.lazy_dataclass import dataclass
 if TYPE_CHECKING:
     from packages.evaluation.commands.evaluation_setup import EvaluationSetup
     from packages.evaluation.executors.executor import TrialExecutor
+    from packages.evaluation.runs.run_plan import RunPlan
+    from packages.evaluation.runs.run_suite import Progress, SuiteRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,32 @@ def collect_variables(request: PlaceRequest) -> Mapping[str, str]:
         if name not in os.environ:
             raise UserError(Fault.USAGE, f"--env {name}: there is no such variable here")
     return {name: os.environ[name] for name in request.env}
+
+
+def create_suite_run(
+    setup: EvaluationSetup,
+    plan: RunPlan,
+    place: PlaceRequest,
+    on_notice: Callable[[str], None],
+    *,
+    max_cost: float | None = None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> SuiteRun:
+    """Return the run of a plan, not begun yet. Raises UserError. on_notice: see `create_executor`"""
+    from packages.evaluation.runs.run_suite import SuiteRun
+    from packages.evaluation.runs.variant import RunFolders
+    from patchwright.version import VERSION
+
+    scratch = setup.home.cache / "evaluation" / plan.record.id
+    return SuiteRun(
+        plan,
+        setup.store,
+        create_executor(setup, place, plan.record.id, on_notice),
+        RunFolders(home=setup.home, scratch=scratch, sessions=setup.store.sessions),
+        version=VERSION,
+        max_cost=max_cost,
+        on_progress=on_progress,
+    )
 
 
 def create_executor(

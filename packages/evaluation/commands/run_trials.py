@@ -137,12 +137,11 @@ def run_trials(setup: EvaluationSetup, request: RunRequest) -> int:
     """Run the trials and print the report. Returns the exit code. Raises UserError."""
     from agent.exit_codes import Exit
     from cli.output.standard_streams import write_error
-    from packages.evaluation.commands.executor_choice import collect_variables, create_executor
+    from packages.evaluation.commands.executor_choice import collect_variables, create_suite_run
     from packages.evaluation.commands.report import find_format, write_report
     from packages.evaluation.output.progress_line import ProgressLine
     from packages.evaluation.runs.run_plan import make_plan
-    from packages.evaluation.runs.run_suite import SuiteRun
-    from packages.evaluation.runs.variant import SCRIPTED, RunFolders
+    from packages.evaluation.runs.variant import SCRIPTED
     from patchwright.version import VERSION
     from sandbox.errors import Fault, UserError
     from sandbox.process.bounded_end import run_loop
@@ -172,15 +171,8 @@ def run_trials(setup: EvaluationSetup, request: RunRequest) -> int:
         line.close()
         write_error(f"patchwright: {sanitize_text(text)}\n")
 
-    scratch = setup.home.cache / "evaluation" / plan.record.id
-    suite_run = SuiteRun(
-        plan,
-        setup.store,
-        create_executor(setup, request.place, plan.record.id, tell),
-        RunFolders(home=setup.home, scratch=scratch, sessions=setup.store.sessions),
-        version=VERSION,
-        max_cost=request.max_cost,
-        on_progress=line.show,
+    suite_run = create_suite_run(
+        setup, plan, request.place, tell, max_cost=request.max_cost, on_progress=line.show
     )
     try:
         progress = run_loop(_run_until_signal(suite_run))

@@ -139,17 +139,14 @@ def _check_function(was: RewriteScope, now: RewriteScope) -> Iterator[str]:
         is_cache = ast.unparse(mark).startswith(("functools.lru_cache", "functools.cache"))
         if ast.dump(mark) not in old_marks and not (is_cache and is_recursive):
             yield "it keeps answers from one call to the next, by which only the repeated calls of a metric gain"
+    before = {n.attr for n in was.nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
+    kinds = {type(n) for n in was.nodes}
     for node in now.nodes:
-        if isinstance(node, ast.Global | ast.Nonlocal) and not any(
-            isinstance(n, type(node)) for n in was.nodes
-        ):
+        if isinstance(node, ast.Global | ast.Nonlocal) and type(node) not in kinds:
             yield "it keeps answers from one call to the next, outside the function"
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            before = {
-                n.attr for n in was.nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
-            }
-            if node.attr not in before:
-                yield f"it changes an object that others see: {ast.unparse(node)}"
+        is_stored = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+        if isinstance(node, ast.Attribute) and is_stored and node.attr not in before:
+            yield f"it changes an object that others see: {ast.unparse(node)}"
 
 
 def _check_shared_objects(was: RewriteScope, now: RewriteScope) -> Iterator[str]:
@@ -172,19 +169,14 @@ def _dump_change(node: ast.Name, parents: Mapping[ast.AST, ast.AST]) -> str:
         case ast.Attribute(value=value, attr=attribute) if value is node:
             is_known = attribute in PURE_METHODS | PATTERN_METHODS
             is_called = isinstance(call := parents.get(above), ast.Call) and call.func is above
-            return (
-                ""
-                if is_known or not (is_called or isinstance(above.ctx, ast.Load))
-                else f"{node.id}.{attribute}"
-            )
+            is_change = not is_known and (is_called or isinstance(above.ctx, ast.Load))
+            return f"{node.id}.{attribute}" if is_change else ""
     return ""
 
 
 def _check_constants(was: RewriteScope, now: RewriteScope, calls: Sequence[str]) -> Iterator[str]:
-    def list_constants(scope: RewriteScope) -> list[object]:
-        return [n.value for n in ast.walk(scope.function) if isinstance(n, ast.Constant)]
-
-    old, new = list_constants(was), list_constants(now)
+    nodes = (ast.walk(each.function) for each in (was, now))
+    old, new = ([n.value for n in each if isinstance(n, ast.Constant)] for each in nodes)
     if len(new) > len(old) + MOST_ELEMENTS:
         yield "it holds a table of constants"
     seen = {repr(value) for value in _iter_telling_constants(calls)}

@@ -28,7 +28,7 @@ def remember_inner_results(scope: RewriteScope) -> Iterator[Rewrite]:
         if not isinstance(function, ast.FunctionDef) or not scope.begins_line(function):
             continue
         own = _list_calls(RewriteScope(scope.source, function, function.name), function)
-        calls = [n for n in _list_calls(scope, function) if n.args and any(True for _ in scope.iter_loops(n))]
+        calls = [n for n in _list_calls(scope, function) if n.args and scope.is_in_loop(n)]
         is_repeated = (len(own) > 1 or calls) and scope.can_import("functools")
         if is_repeated and _is_pure_helper(scope, function, is_nested=True):
             edit = scope.insert_before(function, f"@{CACHE}")
@@ -40,7 +40,7 @@ def remember_by_value(scope: RewriteScope) -> Iterator[Rewrite]:
     for function in scope.source.tree.body:
         if not isinstance(function, ast.FunctionDef) or function.name in scope.bound_names | {scope.name}:
             continue
-        calls = [n for n in _list_calls(scope, function) if n.args and any(True for _ in scope.iter_loops(n))]
+        calls = [n for n in _list_calls(scope, function) if n.args and scope.is_in_loop(n)]
         statement = scope.find_place(calls[0]) if calls and scope.can_import("functools") else None
         if statement is None or not _is_pure_helper(scope, function, is_nested=False):
             continue
@@ -52,11 +52,8 @@ def remember_by_value(scope: RewriteScope) -> Iterator[Rewrite]:
 
 
 def _list_calls(scope: RewriteScope, function: ast.FunctionDef) -> list[ast.Call]:
-    return [
-        n
-        for n in scope.nodes
-        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == function.name
-    ]
+    calls = [n for n in scope.nodes if isinstance(n, ast.Call)]
+    return [n for n in calls if getattr(n.func, "id", "") == function.name]
 
 
 _FRESH = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp)

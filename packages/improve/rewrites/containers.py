@@ -71,11 +71,8 @@ def keep_places_beside_list(scope: RewriteScope) -> Iterator[Rewrite]:
 
 def _find_places(scope: RewriteScope, name: str) -> list[ast.Call]:
     """Return the calls of `name.index(x)` in loops that let the list grow."""
-    return [
-        each
-        for each in find_calls(scope, name, "index")
-        if len(each.args) == 1 and any(scope.is_changed(name, loop) for loop in scope.iter_loops(each))
-    ]
+    calls = [each for each in find_calls(scope, name, "index") if len(each.args) == 1]
+    return [n for n in calls if any(scope.is_changed(name, loop) for loop in scope.iter_loops(n))]
 
 
 def _read_growing(
@@ -114,11 +111,8 @@ def use_set_of_constants(scope: RewriteScope) -> Iterator[Rewrite]:
 
 def search_keys_directly(scope: RewriteScope) -> Iterator[Rewrite]:
     """`x in d.keys()`, or in a list of it: `x in d`."""
-    forms = ("{}", "list({})", "tuple({})", "set({})")
-    inside = [each.format("_TABLE.keys()") for each in forms]
-    for node, found in scope.iter_code(
-        *(f"_KEY {way} {each}" for way in ("in", "not in") for each in inside)
-    ):
+    inside = [each.format("_TABLE.keys()") for each in ("{}", "list({})", "tuple({})", "set({})")]
+    for node, found in scope.iter_code(*(f"_KEY {way} {x}" for way in ("in", "not in") for x in inside)):
         edit = scope.replace(node.comparators[0], scope.get_text(found.table))
         yield scope.build("search keys", node.lineno, edit)
 
@@ -154,12 +148,8 @@ def append_then_reverse(scope: RewriteScope) -> Iterator[Rewrite]:
         start, inserts = scope.find_list_start(name), find_calls(scope, name, "insert")
         if start is None or not is_empty_list(start.value) or len(inserts) != 1 or len(inserts[0].args) != 2:
             continue
-        place = inserts[0].args[0]
-        loops = list(scope.iter_loops(inserts[0]))
-        outer = loops[-1] if loops else None
-        if not (
-            isinstance(place, ast.Constant) and place.value == 0 and isinstance(outer, ast.For | ast.While)
-        ):
+        *_, outer = [None, *scope.iter_loops(inserts[0])]
+        if ast.unparse(inserts[0].args[0]) != "0" or not isinstance(outer, ast.For | ast.While):
             continue
         inside = [n for n in ast.walk(outer) if isinstance(n, ast.Name) and n.id == name]
         leaves = any(isinstance(n, ast.Return | ast.Yield | ast.YieldFrom) for n in ast.walk(outer))
@@ -175,7 +165,7 @@ def _group_tests(scope: RewriteScope) -> dict[str, list[ast.Compare]]:
     for node in scope.nodes:
         match node:
             case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Name(id=name)]):
-                if any(True for _ in scope.iter_loops(node)):
+                if scope.is_in_loop(node):
                     found.setdefault(name, []).append(node)
     return found
 

@@ -35,7 +35,7 @@ def grow_in_place(scope: RewriteScope) -> Iterator[Rewrite]:
         starts = [scope.source.parents[n] for n in others if isinstance(n.ctx, ast.Store)]
         fresh = [each for each in starts if isinstance(each, ast.Assign) and _is_new(scope, each.value, kind)]
         is_shared = any(not isinstance(n.ctx, ast.Store) for n in others)
-        if fresh and not is_shared and any(True for _ in scope.iter_loops(node)):
+        if fresh and not is_shared and scope.is_in_loop(node):
             yield scope.build("grow in place", node.lineno, scope.replace(node, new))
 
 
@@ -72,11 +72,8 @@ def join_parts(scope: RewriteScope) -> Iterator[Rewrite]:
         block = scope.source.get_block(node)
         behind = block[block.index(node) + 1 :]
         loop = next((each for each in behind if name in list_names(each)), None)
-        if (
-            not isinstance(loop, ast.For | ast.While)
-            or name in scope.declared_names
-            or not scope.begins_line(loop)
-        ):
+        is_own = name not in scope.declared_names
+        if not isinstance(loop, ast.For | ast.While) or not is_own or not scope.begins_line(loop):
             continue
         ends = {n: part for n in ast.walk(loop) if (part := _read_growth(n, name, _ENDS)) is not None}
         fronts = {n: part for n in ast.walk(loop) if (part := _read_growth(n, name, _FRONTS)) is not None}

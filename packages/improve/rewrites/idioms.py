@@ -40,14 +40,10 @@ def take_least_directly(scope: RewriteScope) -> Iterator[Rewrite]:
         key = f", key={scope.get_text(keywords['key'])}" if "key" in keywords else ""
         text = scope.get_text(items)
         match ast.unparse(node.slice), bool(descending), bool(key):
-            case ("0", False, _):
+            case ("0", False, _) | ("-1", True, False):
                 new = f"min({text}{key})"
-            case ("0", True, _):
+            case ("0", True, _) | ("-1", False, False):
                 new = f"max({text}{key})"
-            case ("-1", False, False):
-                new = f"max({text})"
-            case ("-1", True, False):
-                new = f"min({text})"
             case (part, _, _) if re.fullmatch(r":\w+", part) and scope.can_import("heapq"):
                 way = "nlargest" if descending else "nsmallest"
                 new = f"heapq.{way}({part[1:]}, {text}{key})"
@@ -85,10 +81,7 @@ def keep_heap(scope: RewriteScope) -> Iterator[Rewrite]:
                 scope.insert_before(loop, f"heapq.heapify({name})"),
                 TextEdit(start, scope.source.get_span(following[0])[0], ""),
                 *(scope.replace(c, f"heapq.heappop({name})") for c in pops),
-                *(
-                    scope.replace(c, f"heapq.heappush({name}, {scope.get_text(c.args[0])})")
-                    for c in calls["append"]
-                ),
+                *_push_on_heap(scope, name, calls["append"]),
             ]
             yield scope.build("heap", loop.lineno, *edits, imports=("heapq",))
 
@@ -112,25 +105,24 @@ def take_least_by_heap(scope: RewriteScope) -> Iterator[Rewrite]:
             edits = [
                 scope.insert_before(loop, f"heapq.heapify({name})"),
                 scope.replace_from(first, second, f"{found.least} = heapq.heappop({name})"),
+                *_push_on_heap(scope, name, appends),
             ]
-            for each in appends:
-                new = f"heapq.heappush({name}, {scope.get_text(each.args[0])})"
-                edits.append(scope.replace(each, new))
             yield scope.build("heap", loop.lineno, *edits, imports=("heapq",))
+
+
+def _push_on_heap(scope: RewriteScope, name: str, appends: list[ast.Call]) -> list[TextEdit]:
+    return [scope.replace(c, f"heapq.heappush({name}, {scope.get_text(c.args[0])})") for c in appends]
 
 
 def insert_sorted(scope: RewriteScope) -> Iterator[Rewrite]:
     """`items.append(x)` and `items.sort()` in a loop on a list that only so grows: insort."""
     for statement in scope.nodes:
         name = _read_sort(statement) if isinstance(statement, ast.Expr) else ""
-        if not name or not any(True for _ in scope.iter_loops(statement)) or not scope.can_import("bisect"):
+        if not name or not scope.is_in_loop(statement) or not scope.can_import("bisect"):
             continue
         assert isinstance(statement, ast.Expr)
-        block = scope.source.get_block(statement)
-        place = block.index(statement)
         appends = find_calls(scope, name, "append")
-        start = scope.find_list_start(name)
-        before = block[place - 1] if place else None
+        start, before = scope.find_list_start(name), scope.find_before(statement)
         is_new = start is not None and is_empty_list(start.value)
         if not is_new or len(appends) != 1 or not isinstance(before, ast.Expr):
             continue
@@ -146,10 +138,8 @@ def find_place_by_bisection(scope: RewriteScope) -> Iterator[Rewrite]:
     scan = "while _index < len(_items) and _items[_index] {} _WANTED:\n    _index += 1"
     for loop, found in scope.iter_code(scan.format("<"), scan.format("<=")):
         name, index, wanted = found.items, found.index, found.wanted
-        block = scope.source.get_block(loop)
-        place = block.index(loop)
-        before = block[place - 1] if place else None
         start, inserts = scope.find_list_start(name), find_calls(scope, name, "insert")
+        before = scope.find_before(loop)
         is_begun = before is not None and ast.unparse(before) == f"{index} = 0"
         if before is None or not is_begun or start is None or not is_empty_list(start.value):
             continue

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from packages.improve.rewrites.code_pattern import Found, match_code
 from packages.improve.rewrites.rewrite import Rewrite
-from packages.improve.rewrites.rewrite_scope import COMPREHENSIONS, RewriteScope, list_names
+from packages.improve.rewrites.rewrite_scope import RewriteScope, list_names
 
 Search = ast.For | ast.comprehension
 
@@ -31,13 +31,10 @@ def index_by_key(scope: RewriteScope) -> Iterator[Rewrite]:
     The test stays as it is: it now sees the rows of its key only.
     """
     for node in scope.nodes:
-        search: Search
-        if isinstance(node, ast.For):
-            search = node
-        elif isinstance(node, COMPREHENSIONS) and len(node.generators) == 1:
-            search = node.generators[0]
-        else:
+        parts: list[Search] = [node] if isinstance(node, ast.For) else getattr(node, "generators", [])
+        if len(parts) != 1:
             continue
+        [search] = parts
         if not isinstance(search.iter, ast.Name) or (sides := _read_test(scope, search)) is None:
             continue
         (key, wanted), rows = sides, search.iter.id

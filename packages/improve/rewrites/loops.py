@@ -28,8 +28,7 @@ def hoist_invariant(scope: RewriteScope) -> Iterator[Rewrite]:
         made = scope.create_name(_choose_name(nodes[0]))
         if least := match_code(nodes[0], "min(_ITEMS)") or match_code(nodes[0], "max(_ITEMS)"):
             text = f"{text[:3]}({scope.get_text(least.items)}, default=None)"  # a loop without rounds asks for none
-        edits = [scope.insert_before(statement, f"{made} = {text}"), *(scope.replace(n, made) for n in nodes)]
-        yield scope.build("hoist", statement.lineno, *edits)
+        yield scope.name_value("hoist", statement, made, text, nodes)
 
 
 def _can_hoist(node: ast.AST, scope: RewriteScope) -> TypeGuard[ast.expr]:
@@ -116,8 +115,7 @@ def bind_locally(scope: RewriteScope) -> Iterator[Rewrite]:
                     found.setdefault((scope.get_text(node), statement), []).append(node)
     for (text, statement), nodes in found.items():
         made = scope.create_name(text.replace(".", "_"))
-        edits = [scope.insert_before(statement, f"{made} = {text}"), *(scope.replace(n, made) for n in nodes)]
-        yield scope.build("local name", statement.lineno, *edits)
+        yield scope.name_value("local name", statement, made, text, nodes)
 
 
 def count_by_counter(scope: RewriteScope) -> Iterator[Rewrite]:
@@ -144,11 +142,9 @@ def accumulate_prefixes(scope: RewriteScope) -> Iterator[Rewrite]:
         made = scope.create_name(f"{name}_{how}s")
         start, shift = ("[0, *", "") if how == "sum" else ("[None, *", f", {how}")
         table = f"{made} = {start}itertools.accumulate({name}{shift})]"
-        edits = (
-            scope.insert_before(statement, table),
-            scope.replace(node, f"{made}[{scope.get_text(upper)}]"),
-        )
-        yield scope.build("accumulate", node.lineno, *edits, imports=("itertools",))
+        edit = scope.replace(node, f"{made}[{scope.get_text(upper)}]")
+        before = scope.insert_before(statement, table)
+        yield scope.build("accumulate", node.lineno, before, edit, imports=("itertools",))
 
 
 def sum_by_prefixes(scope: RewriteScope) -> Iterator[Rewrite]:
@@ -166,11 +162,9 @@ def sum_by_prefixes(scope: RewriteScope) -> Iterator[Rewrite]:
             end = scope.get_text(found.upper)
             total = f"{made}[min({end}, len({name}))] - {made}[min({begin}, len({name}))]"
             usual = f"0 <= {begin} <= {end}"
-        edits = (
-            scope.insert_before(statement, f"{made} = [0, *itertools.accumulate({name})]"),
-            scope.replace(node, f"({total} if {usual} else {scope.get_text(node)})"),
-        )
-        yield scope.build("prefix sums", node.lineno, *edits, imports=("itertools",))
+        edit = scope.replace(node, f"({total} if {usual} else {scope.get_text(node)})")
+        before = scope.insert_before(statement, f"{made} = [0, *itertools.accumulate({name})]")
+        yield scope.build("prefix sums", node.lineno, before, edit, imports=("itertools",))
 
 
 def share_results(scope: RewriteScope) -> Iterator[Rewrite]:
@@ -190,8 +184,7 @@ def share_results(scope: RewriteScope) -> Iterator[Rewrite]:
             if len(calls) < 2 or first is None or changed or not scope.begins_line(first):
                 continue
             made = scope.create_name(_choose_name(calls[0]))
-            edits = [scope.insert_before(first, f"{made} = {text}"), *(scope.replace(n, made) for n in calls)]
-            yield scope.build("share", first.lineno, *edits)
+            yield scope.name_value("share", first, made, text, calls)
 
 
 def is_only_read(scope: RewriteScope, value: ast.expr) -> bool:
@@ -219,13 +212,8 @@ def _is_always_evaluated(scope: RewriteScope, node: ast.AST, statement: ast.stmt
         match above:
             case None | ast.Lambda() | ast.FunctionDef() | ast.Try() | ast.While() | ast.With():
                 return False
-            case (
-                ast.If(test=first)
-                | ast.IfExp(test=first)
-                | ast.For(iter=first)
-                | ast.BoolOp(values=[first, *_])
-            ):
-                if below is not first:
+            case ast.If(test=one) | ast.IfExp(test=one) | ast.For(iter=one) | ast.BoolOp(values=[one, *_]):
+                if below is not one:
                     return False
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp() | ast.comprehension():
                 return False
@@ -247,8 +235,7 @@ def iter_pairs(scope: RewriteScope) -> Iterator[tuple[ast.stmt, ast.For]]:
     """Yield an assignment with the loop that follows it at once, without a comment between them."""
     for node in scope.nodes:
         if isinstance(node, ast.For) and scope.begins_line(node):
-            block = scope.source.get_block(node)
-            before = block[block.index(node) - 1] if block.index(node) else None
+            before = scope.find_before(node)
             if isinstance(before, ast.Assign | ast.AnnAssign):
                 end = scope.source.get_span(before)[1]
                 if not scope.source.text[end : scope.source.get_span(node)[0]].strip():

@@ -14,9 +14,8 @@ from packages.improve.rewrites.rewrite_scope import RewriteScope
 def split_once(scope: RewriteScope) -> Iterator[Rewrite]:
     """`text.split(x)[0]` or `[-1]`: one split, from the side of the part that is wanted."""
     ends = {"0": "split", "-1": "rsplit"}
-    for node, found in scope.iter_code(
-        *(f"_OWNER.{way}(_SEPARATOR)[{place}]" for way in ends.values() for place in ends)
-    ):
+    forms = [f"_OWNER.{way}(_SEPARATOR)[{place}]" for way in ends.values() for place in ends]
+    for node, found in scope.iter_code(*forms):
         place = ast.unparse(node.slice)
         new = f"{scope.get_text(found.owner)}.{ends[place]}({scope.get_text(found.separator)}, 1)[{place}]"
         yield scope.build("split once", node.lineno, scope.replace(node, new))
@@ -51,7 +50,7 @@ def scan_without_copy(scope: RewriteScope) -> Iterator[Rewrite]:
         leaves = any(isinstance(n, ast.Break | ast.Return) for part in node.body for n in ast.walk(part))
         changed = any(scope.is_changed(name, part) for part in node.body)
         first = node.body[0]
-        is_inner = any(True for _ in scope.iter_loops(node))
+        is_inner = scope.is_in_loop(node)
         if not leaves or changed or not is_inner or not scope.begins_line(first):
             continue
         place = index or scope.create_name(f"{name}_place")

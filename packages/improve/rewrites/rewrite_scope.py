@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -79,9 +79,7 @@ class RewriteScope:
 
     def is_builtin(self, name: str) -> bool:
         """Return whether the name still means the builtin here."""
-        return (
-            hasattr(builtins, name) and name not in self.bound_names and name not in self.source.module_names
-        )
+        return hasattr(builtins, name) and name not in self.bound_names | self.source.module_names.keys()
 
     def can_import(self, module: str) -> bool:
         """Return whether `import module` at the top gives the name no second meaning."""
@@ -166,10 +164,8 @@ class RewriteScope:
         """Return whether the whole expression reads names and calls pure functions only, and gives a lasting value."""
         for node in ast.walk(value):
             if isinstance(node, ast.Call):
-                called = (
-                    node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                )
-                if not self.is_pure_call(node) or (node is value and called in PASSING):
+                called = ast.unparse(node.func).rpartition(".")[2] if node is value else ""
+                if not self.is_pure_call(node) or called in PASSING:
                     return False
             elif isinstance(node, ast.Lambda | ast.Await | ast.NamedExpr | ast.Yield | ast.YieldFrom):
                 return False
@@ -205,6 +201,16 @@ class RewriteScope:
     def list_uses(self, name: str) -> list[ast.Name]:
         """Return all places that name it."""
         return [n for n in self.nodes if isinstance(n, ast.Name) and n.id == name]
+
+    def find_before(self, statement: ast.stmt) -> ast.stmt | None:
+        """Return the statement before another one in the same block."""
+        block = self.source.get_block(statement)
+        place = block.index(statement)
+        return block[place - 1] if place else None
+
+    def is_in_loop(self, node: ast.AST) -> bool:
+        """Return whether a loop evaluates the node more than once."""
+        return any(True for _ in self.iter_loops(node))
 
     def iter_code(self, *patterns: str) -> Iterator[tuple[Any, Any]]:
         """Yield each part that one of the patterns matches, with what its names stand for. way: the pattern's number"""
@@ -262,6 +268,11 @@ class RewriteScope:
         """Return a rewrite of this function. header: its imports and constants"""
         return Rewrite(kind=kind, function=self.name, line=line, edits=edits, **header)
 
+    def name_value(self, kind: str, at: ast.stmt, name: str, text: str, uses: Sequence[ast.expr]) -> Rewrite:
+        """Return a rewrite that gives a value a name before a statement, and takes that in its places."""
+        edits = [self.insert_before(at, f"{name} = {text}"), *(self.replace(each, name) for each in uses)]
+        return self.build(kind, at.lineno, *edits)
+
     def replace_from(self, first: ast.stmt, last: ast.stmt, text: str) -> TextEdit:
         """Return the edit that gives the statements from the first to the last another text."""
         return TextEdit(self.source.get_span(first)[0], self.source.get_span(last)[1], text)
@@ -273,12 +284,8 @@ class RewriteScope:
             return None
         match statement := self.source.parents.get(stores[0]):
             case ast.Assign(targets=[ast.Name()], value=value) | ast.AnnAssign(value=value):
-                is_list = isinstance(value, ast.List) or (
-                    isinstance(value, ast.Call)
-                    and isinstance(value.func, ast.Name)
-                    and value.func.id == "list"
-                    and self.is_builtin("list")
-                )
+                is_call = isinstance(value, ast.Call) and ast.unparse(value.func) == "list"
+                is_list = isinstance(value, ast.List) or (is_call and self.is_builtin("list"))
                 return statement if is_list and self.begins_line(statement) else None
         return None
 

@@ -19,7 +19,7 @@ from packages.search.programs.program_runner import Program, ProgramRunner
 from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
 from tools.lint.test_files import is_test_file
-from tools.testing.project_files import Project, TestsNotRunnable
+from tools.testing.project_files import Project
 
 MOST_FUNCTIONS, MOST_CALLS = 3, 40
 """Changed functions that are run, and calls in tests that are taken as inputs."""
@@ -49,15 +49,13 @@ async def find_keyed_answers(at: Workspace, texts: Texts, root: Path | None = No
     root: a copy of the workspace that has the changes, None for the workspace itself
     Python functions at the top of a module that tests call with literal arguments; others are not run.
     """
-    from tools.testing.python import find_test_interpreter
+    from tools.testing.python import find_test_python
 
     project = Project(at)
     calls = await asyncio.to_thread(_find_calls, project, texts)
     if all(len(each) < FEWEST_CALLS for each in calls.values()):
         return ""
-    try:
-        python = (await find_test_interpreter(at, project)).path
-    except TestsNotRunnable:
+    if not (python := await find_test_python(at, project)):
         return ""
     runner = ProgramRunner(sandbox=at.sandbox, folder=at.root, python=python)
     for function, given in calls.items():

@@ -21,7 +21,7 @@ from packages.search.select.tournament import Ask, OpinionLevel
 from sandbox.errors import Fault, UserError
 from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
-from tools.testing.project_files import Project, TestsNotRunnable
+from tools.testing.project_files import Project
 from tools.testing.report import TestReport
 
 MOST_PATCHES = 16
@@ -82,11 +82,13 @@ async def _select_trial(
     least_confidence: float,
 ) -> ProgramSelection:
     """Choose with the behaviour of a common changed function if there is one, else without."""
+    from tools.testing.python import find_test_python
+
     before, after = levels
     texts = [each.text for each in trials]
     applied = [each for each in trials if not each.problem]
     function = find_common_function(applied) if len(applied) == len(trials) else None
-    python = await _find_python(at) if function is not None else ""
+    python = await find_test_python(at, Project(at)) if function is not None else ""
     if function is not None and python:
         runner = ProgramRunner(sandbox=at.sandbox, folder=at.root, python=python)
         programs = [function.build_program(each, str(number)) for number, each in enumerate(trials)]
@@ -127,16 +129,6 @@ async def _judge_by_suite(
         await run_suite(trial, original.root, task.seconds)
         await run_beside_tests(trial, original, baseline)
     return _build_suite_level(trials, baseline)
-
-
-async def _find_python(at: Workspace) -> str:
-    """Return the interpreter of the project's tests, "" if there is none."""
-    from tools.testing.python import find_test_interpreter
-
-    try:
-        return (await find_test_interpreter(at, Project(at))).path
-    except TestsNotRunnable:
-        return ""
 
 
 def _build_suite_level(trials: Sequence[PatchTrial], baseline: TestReport) -> VerdictLevel:

@@ -27,7 +27,7 @@ from packages.search.requirements.turn_changes import TurnChanges
 from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
 from tools.lint.honesty.file_changes import find_role
-from tools.testing.project_files import Project, TestsNotRunnable
+from tools.testing.project_files import Project
 
 MOST_FUNCTIONS, MOST_INPUTS = 3, 40
 """Changed functions that are run, and inputs of each."""
@@ -71,7 +71,7 @@ class FunctionRuns:
 
 async def compare_functions(changes: TurnChanges, at: Workspace) -> list[FunctionRuns]:
     """Run the first changed functions that can be compared; [] where nothing may be run."""
-    from tools.testing.python import find_test_interpreter
+    from tools.testing.python import find_test_python
 
     if at.sandbox.name == "unconfined":
         return []
@@ -79,9 +79,7 @@ async def compare_functions(changes: TurnChanges, at: Workspace) -> list[Functio
     found = await asyncio.to_thread(lambda: list(_iter_comparable(changes, project)))
     if not found:
         return []
-    try:
-        python = (await find_test_interpreter(at, project)).path
-    except TestsNotRunnable:
+    if not (python := await find_test_python(at, project)):
         return []
     return list(await asyncio.gather(*(_run(at, python, each) for each in found[:MOST_FUNCTIONS])))
 
