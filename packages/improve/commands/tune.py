@@ -1,4 +1,4 @@
-"""`patchwright tune`: guidelines and strategies that a suite has shown to help, as versions of the repository."""
+"""`patchwright tune`: guidelines and settings that a suite has shown to help, as versions of the repository."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def add(app: typer.Typer) -> None:
     """Add the group of commands to the program's."""
     group = typer.Typer(
         rich_markup_mode=None,
-        help="Tune this repository's guideline or strategy by a suite.",
+        help="Tune this repository's guideline, strategy or words for models by a suite.",
         cls=ListingGroup,
     )
     for each in (run, show, apply, revert):
@@ -45,6 +45,8 @@ class KindOption(StrEnum):
 
     guideline = "guideline"
     strategy = "strategy"
+    prompts = "prompts"
+    descriptions = "descriptions"
 
 
 Kind = Annotated[KindOption, typer.Option("--kind", help="What is tuned.")]
@@ -56,16 +58,14 @@ def run(
     suite: SuiteFolder,
     rules: Annotated[
         Path | None,
-        typer.Option(
-            "--rules", metavar="FILE", help="Rules to choose from; of a strategy, values by setting."
-        ),
+        typer.Option("--rules", metavar="FILE", help="Rules to choose from; or values by setting."),
     ] = None,
     kind: Kind = KindOption.guideline,
     folder: Folder = Path("."),
     model: Annotated[Flags, "model api_base"],
     trials: Annotated[int, typer.Option("--trials", "-k", min=1, help="Trials of each task.")] = 1,
     evaluations: Annotated[
-        int, typer.Option("--evaluations", min=2, help="Most guidelines or strategies that are evaluated.")
+        int, typer.Option("--evaluations", min=2, help="Most versions that are evaluated.")
     ] = 200,
     seed: Annotated[int, typer.Option("--seed", help="Of the strategies that are drawn.")] = 0,
     jobs: Jobs = None,
@@ -75,9 +75,9 @@ def run(
     store: Store = None,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
-    """Choose rules, or a strategy, by one half of a suite, and keep them if the other half is solved better.
+    """Choose rules, or settings, by one half of a suite, and keep them if the other half is solved better.
 
-    Rules are added or left out one at a time; strategies are bred from settings, and tried on few tasks first. A paired
+    Rules are added or left out one at a time; settings are bred, and tried on few tasks first. A paired
     test on tasks that had no part in the choice decides. What is accepted becomes a version, for `tune apply`.
     """
     from agent.exit_codes import Exit
@@ -122,13 +122,14 @@ def _prepare_search(
 
     content = read_regular_file(rules, SETTINGS) if rules is not None else b""
     text = (content or b"").decode("utf-8", "replace")
-    pool = [] if kind is KindOption.strategy else parse_rules(text)
-    if content is None or (kind is KindOption.guideline and not pool):
+    pool = parse_rules(text)
+    if content is None or (kind is not KindOption.strategy and not pool):
         raise UserError(
-            Fault.USAGE, f"no rules in {str(rules or '')!r}", "One rule for each line, or for each item."
+            Fault.USAGE, f"no rules in {str(rules or '')!r}", "One for each line, or for each item."
         )
-    if kind is KindOption.strategy:
-        parts, name = leave_out_known(parse_parts(text) if rules is not None else PARTS, settings)
+    if kind is not KindOption.guideline:
+        known = parse_parts(text, kind) if rules is not None else PARTS
+        parts, name = leave_out_known(known, settings)
         return lambda evaluate, tasks: StrategySearch(
             parts=parts, name=name, tasks=tasks, evaluate=evaluate, most=most, seed=seed, tell=tell
         )
@@ -144,23 +145,21 @@ def _prepare_search(
 
 
 class _SuiteRunner:
-    """Runs tasks with rules as instructions, or with a strategy; results that are there already are not drawn again."""
+    """Runs tasks with rules as instructions, or with settings; results that are there already are not drawn again."""
 
     def __init__(self, *, setup: EvaluationSetup, kind: OverlayKind, trials: int, jobs: int | None) -> None:
         self._setup, self._kind, self._trials, self._jobs = setup, kind, trials, jobs
 
     async def run_tasks(self, tasks: Sequence[str], rules: tuple[str, ...]) -> Sequence[TrialResult]:
         """See `RunTasks`. Rules are put in one order: the same set has the same results."""
-        from packages.evaluation.commands.executor_choice import PlaceRequest, create_executor
+        from packages.evaluation.commands.executor_choice import PlaceRequest, create_suite_run
         from packages.evaluation.runs.run_plan import make_plan
-        from packages.evaluation.runs.run_suite import SuiteRun
-        from packages.evaluation.runs.variant import RunFolders, make_variant
-        from packages.improve.tune.overlays import STRATEGY
+        from packages.evaluation.runs.variant import make_variant
         from packages.improve.tune.strategy_parts import add_lines
         from patchwright.version import VERSION
 
         setup, settings, instructions = self._setup, self._setup.settings, ""
-        if self._kind is STRATEGY:
+        if self._kind.has_settings:
             settings = add_lines(settings, rules)
         else:
             instructions = self._kind.format_lines(sorted(rules))
@@ -168,14 +167,7 @@ class _SuiteRunner:
         variant = make_variant("tune", settings, instructions, home=setup.home)
         plan = make_plan(setup.suite.name, chosen, [variant], trials=self._trials, seed=0, version=VERSION)
         place = PlaceRequest(jobs=self._jobs, ray=None, artifacts=None, env=(), cpus=1.0)
-        scratch = setup.home.cache / "evaluation" / plan.record.id
-        suite_run = SuiteRun(
-            plan,
-            setup.store,
-            create_executor(setup, place, plan.record.id, lambda line: None),
-            RunFolders(home=setup.home, scratch=scratch, sessions=setup.store.sessions),
-            version=VERSION,
-        )
+        suite_run = create_suite_run(setup, plan, place, lambda line: None)
         try:
             await suite_run.run()
         finally:
@@ -257,7 +249,13 @@ def apply(
     folder: Folder = Path("."),
 ) -> None:
     """Put a version into AGENTS.md, or patchwright.toml, in place of the one that is there."""
-    _apply(version, kind, folder)
+    from packages.improve.tune.overlays import KINDS, Overlays
+
+    overlays = Overlays(_find_root(folder), KINDS[kind])
+    overlays.apply_version(version)
+    words = f"version {version}" if version else "no version"
+    needed = "; it counts after `patchwright trust`" if version and kind is not KindOption.guideline else ""
+    write_line(f"{overlays.kind.file} has {words}{needed}\n".encode())
 
 
 def revert(kind: Kind = KindOption.guideline, folder: Folder = Path(".")) -> None:
@@ -268,17 +266,7 @@ def revert(kind: Kind = KindOption.guideline, folder: Folder = Path(".")) -> Non
     if not (applied := overlays.find_applied()):
         raise UserError(Fault.USAGE, f"{overlays.kind.file} has no version of tune")
     earlier = [each.version for each in overlays.list_versions() if each.version < applied]
-    _apply(max(earlier, default=0), kind, folder)
-
-
-def _apply(version: int, kind: KindOption, folder: Path) -> None:
-    from packages.improve.tune.overlays import KINDS, Overlays
-
-    overlays = Overlays(_find_root(folder), KINDS[kind])
-    overlays.apply_version(version)
-    words = f"version {version}" if version else "no version"
-    needed = "; it counts after `patchwright trust`" if version and kind is KindOption.strategy else ""
-    write_line(f"{overlays.kind.file} has {words}{needed}\n".encode())
+    apply(max(earlier, default=0), kind, folder)
 
 
 def _find_root(folder: Path) -> Path:

@@ -1,14 +1,15 @@
-"""Versioned guidelines and strategies of a repository, and those that are applied.
+"""Versioned guidelines and settings of a repository, and those that are applied.
 
 `.patchwright/overlays/KIND/N` is version N of a kind, which is never changed; its first line says by which evidence it
 was accepted. Applied is what stands between two marks: of a guideline at the end of AGENTS.md, which every session
-reads, of a strategy at the top of patchwright.toml, which sessions read once a person trusts it.
+reads, of the others, lines of settings, at the top of patchwright.toml, which sessions read once a person trusts it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from agent.extension.shared_files import write_shared_file
@@ -20,22 +21,31 @@ from sandbox.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverlayKind:
-    """What can be tuned. file: where a version is applied; comment, line: forms of a comment and of a rule there"""
+    """What can be tuned. file: where a version is applied; comment, line: forms of a comment and of a rule there
+
+    mark: words of the comments around an applied version
+    """
 
     name: str
     file: str
     suffix: str
     comment: str
     line: str
+    mark: str = "patchwright tune"
+
+    @property
+    def has_settings(self) -> bool:
+        """Whether its lines are settings, not rules."""
+        return self.suffix == "toml"
 
     @property
     def marks(self) -> tuple[str, str]:
         """Lines before and behind an applied version, the first with `{}` for its number."""
-        begin, end = (self.comment.format(f"patchwright tune: {each}") for each in ("begin {}", "end"))
+        begin, end = (self.comment.format(f"{self.mark}: {each}") for each in ("begin {}", "end"))
         return begin, end
 
     def format_lines(self, rules: Sequence[str]) -> str:
-        """Return rules, or the lines of a strategy, as a text."""
+        """Return rules, or lines of settings, as a text."""
         return "".join(f"{self.line.format(each)}\n" for each in rules)
 
     def find_section(self, text: str) -> re.Match[str] | None:
@@ -47,12 +57,14 @@ class OverlayKind:
 
 GUIDELINE = OverlayKind(name="guideline", file="AGENTS.md", suffix="md", comment="<!-- {} -->", line="- {}")
 STRATEGY = OverlayKind(name="strategy", file="patchwright.toml", suffix="toml", comment="# {}", line="{}")
-KINDS = {each.name: each for each in (GUIDELINE, STRATEGY)}
+PROMPTS = replace(STRATEGY, name="prompts", mark="patchwright tune prompts")
+DESCRIPTIONS = replace(STRATEGY, name="descriptions", mark="patchwright tune descriptions")
+KINDS = {each.name: each for each in (GUIDELINE, STRATEGY, PROMPTS, DESCRIPTIONS)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlay:
-    """One version. evidence: why it was accepted, in one line; rules: or the lines of a strategy"""
+    """One version. evidence: why it was accepted, in one line; rules: or lines of settings"""
 
     version: int
     evidence: str
@@ -111,7 +123,7 @@ class Overlays:
     def apply_version(self, version: int) -> None:
         """Put a version into its file in place of the one that is there; 0 takes it out.
 
-        Raises UserError without it, and for a strategy beside which the file sets the same itself
+        Raises UserError without it, and for settings beside which the file has the same itself
         """
         versions = self.list_versions()
         overlay = next((each for each in versions if each.version == version), None)
@@ -124,12 +136,12 @@ class Overlays:
             section = f"{begin.format(version)}\n{self.kind.format_lines(overlay.rules)}{end}\n"
         if found := self.kind.find_section(text):
             text = text[: found.start()] + section + text[found.end() :]
-        elif self.kind is STRATEGY:
+        elif self.kind.has_settings:
             text = section + text  # behind the first table's name they would be parts of it
         elif section:
             text = f"{text.rstrip()}\n\n{section}" if text.strip() else section
         path = self.root / self.kind.file
-        if self.kind is STRATEGY:
+        if self.kind.has_settings:
             _check_settings(text, path)
         if not text.strip():
             path.unlink(missing_ok=True)
@@ -153,5 +165,5 @@ def _check_settings(text: str, path: Path) -> None:
     try:
         check_values(parse_toml(text), path)
     except ValueError as problem:
-        hint = "A table that the strategy sets cannot be there as well: take it out, or merge them by hand."
+        hint = "A table that the version sets cannot be there as well: take it out, or merge them by hand."
         raise UserError(Fault.USAGE, f"{path.name} with it is no TOML: {problem}", hint) from None

@@ -41,8 +41,12 @@ PARTS: Parts = {
     "agents.delegate": ("true", "false"),
 }
 
-TABLES = frozenset((*(key.partition(".")[0] for key in PARTS), "edit"))
-"""Settings and tables that may be parts."""
+TABLES: Mapping[str, frozenset[str]] = {
+    "strategy": frozenset((*(key.partition(".")[0] for key in PARTS), "edit")),
+    "prompts": frozenset({"prompts"}),
+    "descriptions": frozenset({"descriptions"}),
+}
+"""Settings and tables that may be parts, by what is tuned."""
 
 _SEVERAL = frozenset(('"pipeline"', '"sample"', '"tree"', '"evolve"', '"team"', '"auto"'))
 
@@ -54,15 +58,15 @@ RELEVANT: Mapping[str, frozenset[str]] = {
 """Settings that only some strategies read: others with them would be the same strategy once more."""
 
 
-def parse_parts(text: str) -> Parts:
+def parse_parts(text: str, kind: str = "strategy") -> Parts:
     """Return the parts of a TOML file, in which each setting has a list of values. Raises UserError."""
     try:
         found = dict(_flatten(parse_toml(text)))
     except ValueError as problem:
         raise UserError(Fault.USAGE, f"the parts are no TOML: {problem}") from None
     for key, values in found.items():
-        if key.partition(".")[0] not in TABLES or not isinstance(values, list) or not values:
-            known = ", ".join(sorted(TABLES))
+        if key.partition(".")[0] not in TABLES[kind] or not isinstance(values, list) or not values:
+            known = ", ".join(sorted(TABLES[kind]))
             raise UserError(Fault.USAGE, f"no part: {key!r}", f"A list of values for a setting of: {known}.")
     parts = {key: [json.dumps(each, ensure_ascii=False) for each in values] for key, values in found.items()}
     for key, values in parts.items():

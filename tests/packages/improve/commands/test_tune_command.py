@@ -105,3 +105,38 @@ def test_the_strategy_that_helps_is_found_confirmed_applied_and_reverted(project
     assert "strategy 1 (applied): 0.0% to 100.0% of 6 held-out tasks" in tune(project, "show")[1]
     assert tune(project, "revert", "--kind", "strategy")[1] == "patchwright.toml has no version\n"
     assert not (project / "patchwright.toml").exists()
+
+
+def answer_by_description(request: Request) -> dict[str, Any]:
+    """Answer right where a tool is described in the words that help."""
+    return {"text": f"It is 12{' cm' if any('in cm' in each.description for each in request.tools) else ''}."}
+
+
+def test_the_description_that_helps_is_found_confirmed_applied_and_reverted(project: Path) -> None:
+    parts = project.parent / "parts.toml"
+    parts.write_text('descriptions.read = ["Read a file.", "Read a file. Lengths are in cm."]\n')
+    kind = ("--kind", "descriptions")
+    with Loopback(answer_by_description) as server:
+        options = ("--model", "openai/test", "--api-base", server.url, "--json")
+        code, out = tune(project, "run", "../suite", "--rules", "../parts.toml", *options, *kind)
+        found = json.loads(out)
+        assert (code, found["kind"], found["version"]) == (Exit.DONE, "descriptions", 1), found
+        assert found["rules"] == ['descriptions.read = "Read a file. Lengths are in cm."']
+        assert found["held_out"]["rates"] == [0.0, 1.0]
+    assert tune(project, "apply", "1", *kind) == (
+        Exit.DONE,
+        "patchwright.toml has version 1; it counts after `patchwright trust`\n",
+    )
+    assert (
+        'descriptions.read = "Read a file. Lengths are in cm."\n'
+        in (project / "patchwright.toml").read_text()
+    )
+    assert "descriptions 1 (applied): 0.0% to 100.0% of 6 held-out tasks" in tune(project, "show")[1]
+    assert tune(project, "revert", *kind)[1] == "patchwright.toml has no version\n"
+    assert not (project / "patchwright.toml").exists()
+
+
+def test_words_without_a_file_of_them_are_not_chosen(project: Path) -> None:
+    done = run("tune", "run", "../suite", "--kind", "prompts", "--model", "openai/test", cwd=project, env=KEY)
+    assert (done.code, done.out) == (Exit.USAGE, "")
+    assert "no rules in ''" in done.err

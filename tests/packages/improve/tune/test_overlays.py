@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from packages.improve.tune.overlays import STRATEGY, Overlays, parse_rules
+from packages.improve.tune.overlays import DESCRIPTIONS, PROMPTS, STRATEGY, Overlays, parse_rules
 from sandbox.errors import UserError
 
 OWN = "# Rules of ours\n\nUse tabs.\n"
@@ -78,6 +78,28 @@ def test_a_strategy_stands_above_the_settings_of_the_project_and_is_taken_out(tm
     assert Overlays(tmp_path).list_versions() == []
     overlays.apply_version(0)
     assert (path.read_text(), overlays.find_applied()) == (own, 0)
+
+
+def test_kinds_of_settings_stand_side_by_side(tmp_path: Path) -> None:
+    path = tmp_path / "patchwright.toml"
+    path.write_text("max_steps = 9\n")
+    kinds = {
+        PROMPTS: ['prompts.name = "One \\"name\\"."'],
+        DESCRIPTIONS: ['descriptions.edit = "Edit."'],
+        STRATEGY: TREE,
+    }
+    for kind, lines in kinds.items():
+        Overlays(tmp_path, kind).save_version(lines, "a")
+        Overlays(tmp_path, kind).apply_version(1)
+    found = tomllib.loads(path.read_text())
+    assert (found["prompts"], found["descriptions"]) == ({"name": 'One "name".'}, {"edit": "Edit."})
+    assert (found["strategy"]["name"], found["max_steps"]) == ("tree", 9)
+    for kind in kinds:
+        Overlays(tmp_path, kind).apply_version(0)
+        assert [Overlays(tmp_path, each).find_applied() for each in kinds].count(0) == list(kinds).index(
+            kind
+        ) + 1
+    assert path.read_text() == "max_steps = 9\n"
 
 
 @pytest.mark.parametrize("own", ["[strategy]\nattempts = 2\n", "strategy.attempts = 2\n"])

@@ -140,6 +140,7 @@ def test_parts_of_a_file() -> None:
         ('strategy.name = ["forest"]', "forest"),
         ("strategy.attempt = [1]", "unknown setting"),
         ("strategy", "no TOML"),
+        ('descriptions.edit = ["Edit."]', "no part: 'descriptions.edit'"),
     ],
 )
 def test_what_is_no_part_is_refused(text: str, problem: str) -> None:
@@ -147,10 +148,36 @@ def test_what_is_no_part_is_refused(text: str, problem: str) -> None:
         parse_parts(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "kind", "problem"),
+    [
+        ('strategy.name = ["tree"]', "prompts", "no part: 'strategy.name'"),
+        ('prompts.commit = ["Hi."]', "prompts", "commit"),
+        ("prompts.name = [1]", "prompts", "string"),
+        ('prompts.name = ["Hi."]', "descriptions", "no part: 'prompts.name'"),
+    ],
+)
+def test_what_is_none_of_a_kind_is_refused(text: str, kind: str, problem: str) -> None:
+    with pytest.raises(UserError, match=problem):
+        parse_parts(text, kind)
+
+
+def test_words_are_added_by_their_names() -> None:
+    session = add_lines(SessionSettings(), ['prompts.name = "One."', 'descriptions.edit = "A \\"b\\"."'])
+    session = add_lines(session, ['prompts.test = "Two."'])
+    assert session.prompts == {"name": "One.", "test": "Two."}
+    assert session.descriptions == {"edit": 'A "b".'}
+    left, _ = leave_out_known({"prompts.name": ['"One."', '"Three."']}, session)
+    assert left == {"prompts.name": ['"Three."']}
+
+
 def test_the_examples_of_the_page_are_a_strategy_and_parts() -> None:
     text = (CHECKOUT / "docs/tune.md").read_text("utf-8")
-    strategy, parts = re.findall(r"^```toml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    strategy, parts, words = re.findall(r"^```toml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     assert add_lines(SessionSettings(), strategy.splitlines()).strategy.name == "tree"
     assert set(parse_parts(parts)) == {"strategy.name", "strategy.models", "lead.after", "models.effort"}
-    assert all(each in text for each in TABLES)
-    assert {key.partition(".")[0] for key in PARTS} <= TABLES
+    first, second = words.split("\n\n")
+    prompts, descriptions = parse_parts(first, "prompts"), parse_parts(second, "descriptions")
+    assert (list(prompts), list(descriptions)) == (["prompts.name"], ["descriptions.edit"])
+    assert all(each in text for tables in TABLES.values() for each in tables)
+    assert {key.partition(".")[0] for key in PARTS} <= TABLES["strategy"]
