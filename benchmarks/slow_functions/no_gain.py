@@ -48,8 +48,8 @@ def time_call(text: str) -> float:
 
 
 async def measure(text: str, runs: PairedRuns, pairs: int) -> None:
-    """Add pairs of calls, the first of them in turns."""
-    for _ in range(pairs):
+    """Add pairs of calls, the first of them in turns; one for a first look."""
+    for _ in range(max(pairs, 1)):
         order = (TEXT, text) if len(runs.pairs) % 2 else (text, TEXT)
         values = {each: time_call(each) for each in order}
         runs.pairs.append((values[TEXT], values[text]))
@@ -57,7 +57,7 @@ async def measure(text: str, runs: PairedRuns, pairs: int) -> None:
 
 def search() -> tuple[Search, Claim | None]:
     made = Search(
-        propose=propose, judge=accept, approve=accept, measure=measure,
+        propose=propose, inspect=accept, judge=accept, approve=accept, measure=measure,
         create_runs=lambda: PairedRuns(goal="min"), seconds=60,
     )  # fmt: skip
     return made, asyncio.run(made.run(TEXT))

@@ -33,7 +33,6 @@ from typing import Any
 from agent.model.protocol import Request
 from benchmarks.slow_functions.__main__ import QUICKER, SCREENED, answer, end_call, load
 from benchmarks.slow_functions.history_inputs import HISTORIES
-from packages.improve.optimize.search import CLEAR, SCREEN_PAIRS
 from tests.support.loopback import Loopback
 
 PACKAGE = "openevolve==0.4.1"
@@ -112,18 +111,27 @@ llm:
   primary_model: test
 """
 
-WITHOUT_REWRITES = """
+COUNTED = """
 import sys
 from packages.improve.optimize import optimization
+from packages.improve.optimize.measurement import Measurement
+
+run = Measurement._run
+
+async def count(self, *arguments, **named):
+    print("a run of the metric", file=sys.stderr, flush=True)
+    return await run(self, *arguments, **named)
 
 async def nothing(*arguments): return []
 
-optimization.list_rewrites = lambda *arguments: []
-optimization.list_ruff_rewrites = nothing
+Measurement._run = count
+if WITHOUT:
+    optimization.list_rewrites = lambda *arguments: []
+    optimization.list_ruff_rewrites = nothing
 from patchwright.launcher import main
 sys.exit(main())
 """
-"""Our program with its proposals taken out, so that only those of the model are left."""
+"""Our program, which tells each run of the metric; without its own proposals, so that only those of the model are left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,8 +299,17 @@ def run_openevolve(program: Path, folder: Path, url: str, helpful: Sequence[str]
 
 def run_ours(peer: str, folder: Path, url: str) -> Outcome:
     """Run `patchwright optimize` to its end, which is the confirmation by fresh pairs."""
-    program = ["-P", "-c", WITHOUT_REWRITES] if peer != "ours" else ["-m", "patchwright"]
-    words = [sys.executable, *program, "optimize", "slow.py", "--metric", f"{sys.executable} metric.py"]
+    program = COUNTED.replace("WITHOUT", str(peer != "ours"))
+    words = [
+        sys.executable,
+        "-P",
+        "-c",
+        program,
+        "optimize",
+        "slow.py",
+        "--metric",
+        f"{sys.executable} metric.py",
+    ]
     words += ["--no-commit", "--model", "openai/test", "--api-base", url]
     variables = {"PYTHONPATH": str(CHECKOUT), "OPENAI_API_KEY": "test", "HOME": str(folder.parent)}
     begun = time.monotonic()
@@ -301,16 +318,16 @@ def run_ours(peer: str, folder: Path, url: str) -> Outcome:
     )  # fmt: skip
     assert process.stdout is not None
     assert process.stderr is not None
-    evaluations, runs, gain = 1, 2, 0.0  # the original, whose profile is a run as well
+    evaluations, runs, gain = 1, 0, 0.0  # the original
     seconds = None
     for line in process.stderr:
+        runs += seconds is None and line == "a run of the metric\n"
         if seconds is not None or not (said := re.match(r"patchwright: (.+?:\d+|\w+ \(.*\)): (.*)", line)):
             continue
         evaluations += 1
-        if times := re.fullmatch(r"([\d.]+) times", said[2]):
-            runs += 2 * (SCREEN_PAIRS if 1 / CLEAR < float(times[1]) < CLEAR else 1)
-            if float(times[1]) >= QUICKER:
-                seconds, gain = time.monotonic() - begun, float(times[1])
+        times = re.fullmatch(r"([\d.]+) times", said[2])
+        if times and float(times[1]) >= QUICKER:
+            seconds, gain = time.monotonic() - begun, float(times[1])
     out = process.stdout.read()
     process.wait()
     ended = time.monotonic() - begun

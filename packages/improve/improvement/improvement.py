@@ -16,7 +16,6 @@ from typing import Any
 from agent.children.children import Children
 from agent.children.spec import ChildResult, ChildSpec
 from agent.context.system_prompt import read_prompt
-from agent.events import BY_STRATEGY, MessageEvent
 from agent.monitor.answers import TurnEnd
 from agent.session_settings import LimitSettings
 from agent.turn.runtime import Runtime
@@ -24,6 +23,7 @@ from packages.evaluation.analysis import suite_cases
 from packages.evaluation.analysis.suite_cases import Cluster, SuiteCases
 from packages.improve.improvement.idea_archive import IdeaArchive
 from packages.improve.optimize.model_proposals import FATAL
+from packages.improve.optimize.optimization import end_turn, find_test_loss
 from packages.search.microsteps.step_actions import create_step_actions
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import SOURCE
@@ -35,7 +35,6 @@ from tools.core.workspace import Workspace
 from tools.lint.test_files import is_test_file
 from tools.shell.environment import python_environment
 from tools.testing.project_copies import TooLarge, create_copies
-from tools.testing.run_comparison import describe_loss
 from tools.testing.suite_run import run_copy
 
 NAME = "improve"
@@ -108,12 +107,10 @@ class Improvement:
         if before.problem:
             raise UserError(Fault.USAGE, f"the suite says nothing: {before.problem}", self.suite)
         self._log("evaluated", passed=len(before.passed), failed=len(before.failed))
-        clusters = [
-            each for each in suite_cases.cluster_failures(before) if self.tries[each.key] < MOST_TRIES
-        ]
-        if not clusters:
+        clusters = suite_cases.cluster_failures(before)
+        cluster = next((each for each in clusters if self.tries[each.key] < MOST_TRIES), None)
+        if cluster is None:
             return {}
-        cluster = clusters[0]
         self.cluster = cluster.key
         self._log("clustered", cluster=cluster.key, cases=list(cluster.names))
         proposal = await self._propose(children, cluster)
@@ -160,10 +157,7 @@ class Improvement:
         denied = [self.runtime.workspace.root / each for each in paths]
         old = await run_copy(base, seconds, denied=denied)
         new = await run_copy(trial, seconds, denied=denied)
-        known = {each.id for each in old.failures}
-        if new.outcome != old.outcome or not {each.id for each in new.failures} <= known:
-            return {}, f"reverted: the tests fail with it: {new.failed + new.errors} of {new.collected}"
-        if loss := describe_loss(old.as_data(), new.as_data()):
+        if loss := find_test_loss(old, new):
             return {}, f"reverted: {loss}"
         runs = [await self._run_suite(trial) for _ in range(CONFIRMATIONS)]
         self.gained, lost = suite_cases.describe_change(before, runs)
@@ -171,7 +165,8 @@ class Improvement:
             return {}, f"reverted: {len(self.gained)} cases gained, {len(lost)} lost"
         told = f"kept: {len(self.gained)} of {len(before.failed)} failing cases gained, none lost"
         sides = [{each: read_workspace_file(at.root, each, SOURCE) for each in paths} for at in (base, trial)]
-        if odd := [each for each in paths if sides[0][each] is None and b"\0" in (sides[1][each] or b"")]:
+        added = [each for each in paths if sides[0][each] is None]
+        if odd := [each for each in added if not is_text(sides[1][each] or b"")]:
             return {}, f"refused: it adds {odd[0]}, which is no text"
         return {each: (sides[0][each], sides[1][each] or b"") for each in paths}, told
 
@@ -216,7 +211,7 @@ class Improvement:
             self.runtime.toolbox.add(accepted=create_step_actions(stored.__getitem__))
             for path, (before, content) in contents.items():
                 action = "write" if before is None else "set_file"  # the other sets files that there are
-                text = content.decode("utf-8", "replace") if before is None else path
+                text = content.decode() if before is None else path
                 done = await self.runtime.run_harness_action(action, {"path": path, "content": text})
                 if done.failed:
                     raise UserError(Fault.USAGE, done.text)
@@ -224,9 +219,7 @@ class Improvement:
                 f"{', '.join(self.gained[:5])}\nThe tests pass as before, and no case is lost."
             )
             status = "done"
-        await self.runtime.run_harness_action("finish", {"summary": "", "status": status})
-        self.runtime.session.append(MessageEvent(text=text, model=f"{BY_STRATEGY}{NAME}"))
-        return TurnEnd(reason="ended", text=text, is_checked=True)
+        return await end_turn(self.runtime, NAME, text, status)
 
     def _log(self, step: str, **facts: Any) -> None:
         self.archive.add_step(step, session=self.runtime.session.id, **facts)
@@ -237,6 +230,14 @@ def is_protected(path: str, suite: str, protected: Sequence[str]) -> bool:
     """Return whether a proposal may not change a file: tests, settings, and what the suite's command names."""
     is_known = is_test_file(path) or any(fnmatch(path, pattern) for pattern in (*PROTECTED, *protected))
     return is_known or suite_cases.has_suite_file(suite, path)
+
+
+def is_text(content: bytes) -> bool:
+    """Return whether a file can be written as text, byte for byte."""
+    try:
+        return "\0" not in content.decode()
+    except UnicodeDecodeError:
+        return False
 
 
 def is_own_file(root: Path, path: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path, PurePosixPath
@@ -54,10 +55,11 @@ class Equivalence:
             keep_rows=True,
         )
         inputs = [*given, *generate_inputs(plan)]
-        if (function, seed) not in self._answers:
-            self._answers[function, seed] = await self._run(self.base, function, inputs)
+        places = [self.trial] + [self.base] * ((function, seed) not in self._answers)
+        after, *first = await asyncio.gather(*(self._run(each, function, inputs) for each in places))
+        for each in first:
+            self._answers[function, seed] = each
         before = self._answers[function, seed]
-        after = await self._run(self.trial, function, inputs)
         answered = 0
         for call, old, new in zip(inputs, before, after, strict=True):
             if old[0] == "value":

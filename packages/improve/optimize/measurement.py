@@ -28,6 +28,12 @@ NUMBER = compile_lazily(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 LONGEST_RUN = 300.0
 """Seconds of one run of the metric."""
 
+CLEAR = 1.5
+"""Gain, or loss, of a first pair that needs no second one: what is claimed is confirmed by fresh pairs anyway."""
+
+SLOWEST, LEAST_SECONDS = 10, 20.0
+"""A run of a candidate may take so many times as long as the original's, and so many seconds in any case."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
@@ -64,8 +70,13 @@ class PairedRuns:
     @property
     def gain(self) -> float:
         """By how many times the candidate is better in the median pair; 1 without pairs."""
-        ratios = [(old / new if self.goal == "min" else new / old) for old, new in self.pairs if old and new]
-        return median(ratios) if ratios else 1.0
+        return median([self.compute_gain(old, new) for old, new in self.pairs if old and new] or [1.0])
+
+    def compute_gain(self, old: float, new: float) -> float:
+        """Return by how many times the second value, of the candidate, is better than the first; 1 for a zero."""
+        if not (old and new):
+            return 1.0
+        return old / new if self.goal == "min" else new / old
 
     def _is_better(self, one: float, other: float) -> bool:
         """Return whether the second value is better than the first."""
@@ -89,6 +100,8 @@ class Measurement:
     is_printed: bool = True
     told: str = ""
     runs: int = 0
+    _known: list[float] = field(default_factory=list)
+    _longest: float = LONGEST_RUN
 
     def write_candidate(self, text: str) -> None:
         """Write the target's text in the copy for candidates."""
@@ -112,20 +125,29 @@ class Measurement:
                 f"It ran in a copy of the project that it cannot write to: {self.command}",
             )
         self.told = sample.told
+        self._known.append(sample.value)
         return sample
 
-    async def add_pair(self, found: PairedRuns) -> bool:
-        """Run both once, the first of them in turns; return whether the candidate could be measured."""
+    async def add_pair(self, found: PairedRuns, *, is_look: bool = False) -> bool:
+        """Run both once, the first of them in turns; return whether the candidate could be measured.
+
+        is_look: a candidate that is clearly worse than the original's runs so far is not run beside another one
+        """
         order: Sequence[Workspace] = (
             (self.base, self.trial) if len(found.pairs) % 2 else (self.trial, self.base)
         )
-        values: dict[str, float] = {}
+        values = {"base": median(self._known or [0.0])}
         for at in order:
+            base, trial = values["base"], values.get("trial", 0.0)
+            if is_look and found.compute_gain(base, trial) < 1 / CLEAR:
+                break
             sample = await self._run(at)
             if sample.value is None or (at is self.trial and sample.told != self.told):
                 found.reason = sample.reason or "the metric prints something else with it"
                 return False
             values["trial" if at is self.trial else "base"] = sample.value
+            if at is self.base:
+                self._known.append(sample.value)
         found.pairs.append((values["base"], values["trial"]))
         return True
 
@@ -134,20 +156,18 @@ class Measurement:
         return await self._run(self.trial, writable=(folder,))
 
     async def _run(self, at: Workspace, *, writable: tuple[Path, ...] = ()) -> Sample:
-        places = dict.fromkeys((at.root / "src", at.root))
+        places = dict.fromkeys((at.root / "src", at.root))  # an editable installation leads to the workspace
         variables = {
             **python_environment(),
             "PYTHONHASHSEED": "0",
-            "PYTHONPATH": os.pathsep.join(
-                map(str, places)
-            ),  # an editable installation leads to the workspace
+            "PYTHONPATH": os.pathsep.join(map(str, places)),
         }
         completed = await at.sandbox.run(
             Command(
                 argv=("bash", "-c", self.command),
                 cwd=at.root,
                 env=variables,
-                timeout=LONGEST_RUN,
+                timeout=self._longest if at is self.trial and not writable else LONGEST_RUN,
                 stderr="separate",
                 scope="read-only",
                 readable=(at.root,),
@@ -156,6 +176,8 @@ class Measurement:
             )
         )
         self.runs += 1
+        if at is self.base:
+            self._longest = min(LONGEST_RUN, max(LEAST_SECONDS, SLOWEST * completed.duration))
         return self._read(completed)
 
     def _read(self, completed: Completed) -> Sample:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
@@ -32,7 +33,8 @@ from sandbox.lazy_dataclass import dataclass
 from tools.core.text import split_lines
 from tools.core.workspace import Workspace
 from tools.testing.project_copies import ProjectCopy, TooLarge, create_copies
-from tools.testing.project_files import Project, TestsNotRunnable
+from tools.testing.project_files import Project
+from tools.testing.python import find_test_python
 from tools.testing.report import TestReport
 from tools.testing.run_comparison import describe_loss
 from tools.testing.suite_run import run_copy
@@ -89,11 +91,13 @@ class Optimization:
         self.tell(
             f"metric: {sample.value:g}{'' if measurement.is_printed else ' s, the time of the command'}"
         )
-        profile = await profile_target(measurement, text)
+        profile, found = await asyncio.gather(
+            profile_target(measurement, text), find_test_python(at, Project(at))
+        )
+        python = found or sys.executable
         names = [scope.name for scope in iter_scopes(Source("", text))]
         functions = [self.function] if self.function else profile.choose_functions(names)
         self._tell_profile(profile, functions, text)
-        python = await _find_python(at)
         equivalence = Equivalence(
             runner=ProgramRunner(
                 sandbox=at.sandbox, folder=at.root, python=python, limits=LIMITS, exact=True
@@ -109,10 +113,11 @@ class Optimization:
             table = list_rewrites(parent, functions)
             return [*table, *await list_ruff_rewrites(at.sandbox, at.root, python, parent, functions)]
 
-        async def judge(candidate: str) -> str:
+        async def inspect(candidate: str) -> str:
             calls = [call for each in equivalence.calls.values() for call in each]
-            if sign := find_deceit(text, candidate, functions, calls):
-                return sign
+            return find_deceit(text, candidate, functions, calls)
+
+        async def judge(candidate: str) -> str:
             return await self._compare(measurement, equivalence, text, candidate, held_out=False)
 
         async def approve(candidate: str) -> str:
@@ -122,8 +127,8 @@ class Optimization:
 
         async def measure(candidate: str, runs: PairedRuns, pairs: int) -> None:
             measurement.write_candidate(candidate)
-            for _ in range(pairs):
-                if not await measurement.add_pair(runs):
+            for _ in range(max(pairs, 1)):
+                if not await measurement.add_pair(runs, is_look=not pairs):
                     return
 
         hot = profile.list_hot_lines()
@@ -146,6 +151,7 @@ class Optimization:
             propose=propose,
             author=author.write_version if author is not None else None,
             fill=(lambda original: fill_hot_lines(fill, original, lines)) if fill is not None else None,
+            inspect=inspect,
             judge=judge,
             approve=approve,
             measure=measure,
@@ -198,10 +204,7 @@ class Optimization:
             return f"neither tests nor calls of {unseen[0]} say whether it is the same" if unseen else ""
         measurement.write_candidate(candidate)
         after = await run_copy(measurement.trial, seconds, denied=denied)
-        known = {each.id for each in before.failures}
-        if after.outcome != before.outcome or not {each.id for each in after.failures} <= known:
-            return f"the tests fail with it: {after.failed + after.errors} of {after.collected}"
-        return describe_loss(before.as_data(), after.as_data())
+        return find_test_loss(before, after)
 
     async def _finish(self, before: str) -> TurnEnd:
         text, status = f"Nothing faster was confirmed for {self.path}", "nothing to do"
@@ -217,9 +220,22 @@ class Optimization:
             if done.failed:
                 raise UserError(Fault.USAGE, done.text)
             text, status = describe_claim(self.claim, self.path, self.function, self.compared), "done"
-        await self.runtime.run_harness_action("finish", {"summary": "", "status": status})
-        self.runtime.session.append(MessageEvent(text=text, model=f"{BY_STRATEGY}{NAME}"))
-        return TurnEnd(reason="ended", text=text, is_checked=True)
+        return await end_turn(self.runtime, NAME, text, status)
+
+
+async def end_turn(runtime: Runtime, name: str, text: str, status: str) -> TurnEnd:
+    """End the turn of the work of that name with a text for the person."""
+    await runtime.run_harness_action("finish", {"summary": "", "status": status})
+    runtime.session.append(MessageEvent(text=text, model=f"{BY_STRATEGY}{name}"))
+    return TurnEnd(reason="ended", text=text, is_checked=True)
+
+
+def find_test_loss(before: TestReport, after: TestReport) -> str:
+    """Return what the tests say against a change, "" if nothing."""
+    known = {each.id for each in before.failures}
+    if after.outcome != before.outcome or not {each.id for each in after.failures} <= known:
+        return f"the tests fail with it: {after.failed + after.errors} of {after.collected}"
+    return describe_loss(before.as_data(), after.as_data())
 
 
 def describe_claim(claim: Claim, path: str, function: str, compared: int) -> str:
@@ -252,15 +268,3 @@ def list_changed(before: str, after: str) -> list[str]:
     old = {scope.name: ast.dump(scope.function) for scope in iter_scopes(Source("", before))}
     new = {scope.name: ast.dump(scope.function) for scope in iter_scopes(Source("", after))}
     return [name for name, text in new.items() if old.get(name) != text]
-
-
-async def _find_python(at: Workspace) -> str:
-    """Return the interpreter of the project's tests, else ours."""
-    import sys
-
-    from tools.testing.python import find_test_interpreter
-
-    try:
-        return (await find_test_interpreter(at, Project(at))).path
-    except TestsNotRunnable:
-        return sys.executable

@@ -1,7 +1,7 @@
 """Population of candidates: rewrites alone, those that helped put together, further ones on the best, and versions.
 
-Each candidate is judged, then measured by a few pairs, and archived by its kinds of change: the best of each kind stays
-a parent (MAP-Elites: Mouret and Clune, arXiv 1504.04909). Versions of an author are bred on islands, whose best are
+Each candidate is measured by a few pairs, judged if it looks faster, and archived by its kinds of change: the best of
+each kind stays a parent (MAP-Elites: Mouret and Clune, arXiv 1504.04909). Versions of an author are bred on islands, whose best are
 crossed. Which candidate is claimed is decided by fresh pairs alone, whose evidence was not used to choose it.
 """
 
@@ -12,8 +12,8 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import field
 
-from packages.improve.optimize.measurement import PairedRuns
-from packages.improve.optimize.versions import cross_versions, describe_version
+from packages.improve.optimize.measurement import CLEAR, PairedRuns
+from packages.improve.optimize.versions import cross_versions, describe_version, normalize_code, parse_code
 from packages.improve.rewrites.rewrite import Rewrite, apply_rewrites
 from sandbox.lazy_dataclass import dataclass
 
@@ -22,10 +22,7 @@ ALPHA = 0.05
 
 SCREEN_PAIRS = 3
 CONFIRM_PAIRS = 40
-"""Pairs of a first look at a candidate, and at most of a confirmation: a gain in 3 of 4 pairs is then found."""
-
-CLEAR = 1.5
-"""Gain, or loss, of a first pair that needs no second look: what is claimed is confirmed by fresh pairs anyway."""
+"""Pairs of the screening of a candidate, and at most of a confirmation: a gain in 3 of 4 pairs is then found."""
 
 LEAST_GAIN = 1.02
 """A smaller gain is not worth a change of the code."""
@@ -73,13 +70,14 @@ class Search:
     """A search.
 
     propose: rewrites of a text; author: writes versions; fill: yields versions of the original
-    judge: why a text is refused, "" if it may be measured; approve: the same, with all checks, before a text is claimed
-    measure: adds pairs of runs to those that are there; create_runs: empty pairs
+    inspect, judge: why a text is refused, "" if it is not, by its code and by runs; approve: by all, for a claim
+    measure: adds pairs of runs to those that are there, or for 0 a first look; create_runs: empty pairs
     seconds: after which no further candidate is begun
     archive: the best candidate by its kinds; tried: all of them, in order
     """
 
     propose: Propose
+    inspect: Judge
     judge: Judge
     approve: Judge
     measure: Measure
@@ -97,7 +95,7 @@ class Search:
     async def run(self, text: str) -> Claim | None:
         """Search from the original's text; return what is confirmed, None if nothing is."""
         original = parent = Candidate(text=text, rewrites=())
-        self._known[text] = parent
+        self._known[normalize_code(text)] = parent
         if self.author is not None:
             self._share = 0.5  # the other half of the time is for versions
         for _ in range(MOST_GENERATIONS):
@@ -181,27 +179,23 @@ class Search:
 
     async def _try_version(self, parent: Candidate, version: str, by: str) -> Candidate | None:
         """Judge and measure a version; None where it does not parse, or the time is over."""
-        if self._is_late:
+        if self._is_late or parse_code(version) is None:
             return None
-        try:
-            kind = f"{by} ({describe_version(parent.text, version)})"
-        except (SyntaxError, ValueError, MemoryError, RecursionError):
-            return None
+        kind = f"{by} ({describe_version(parent.text, version)})"
         return await self._measure_text(version, (*parent.rewrites, kind))
 
     def _rank_archive(self) -> list[Candidate]:
         return sorted(self.archive.values(), key=lambda each: (-each.gain, len(each.rewrites)))
 
     async def _measure_text(self, text: str, names: tuple[str, ...]) -> Candidate:
-        """Judge and measure a text, unless that was done before, and keep it in the archive if it is the best there."""
-        if text in self._known:
-            return self._known[text]
-        refused, runs = await self.judge(text), self.create_runs()
+        """Judge and measure code, unless that was done before, and keep it in the archive if it is the best there."""
+        if (form := normalize_code(text)) in self._known:
+            return self._known[form]
+        refused, runs = await self.inspect(text), self.create_runs()
         if not refused:
-            await self.measure(text, runs, 1)
-            if 1 / CLEAR < runs.gain < CLEAR and not runs.reason:
-                await self.measure(text, runs, SCREEN_PAIRS - 1)
-            refused = runs.reason
+            await self._screen(text, runs)
+            # What is no faster is never a parent, nor claimed: whether it is right need not be known.
+            refused = runs.reason or (await self.judge(text) if runs.gain > 1 else "")
         made = Candidate(
             text=text,
             rewrites=names,
@@ -209,13 +203,21 @@ class Search:
             refused=refused,
             seconds=time.monotonic() - self._begun,
         )
-        self._known[text] = made
+        self._known[form] = made
         self.tried.append(made)
         self.tell(f"{', '.join(names)}: {refused or f'{made.gain:.2f} times'}")
         kinds = frozenset(each.partition(":")[0] for each in names)
         if not refused and made.gain > self.archive.get(kinds, Candidate(text="", rewrites=())).gain:
             self.archive[kinds] = made
         return made
+
+    async def _screen(self, text: str, runs: PairedRuns) -> None:
+        """Look at a text, and measure it by pairs where that says little, as long as it may be faster."""
+        await self.measure(text, runs, 0)
+        while not runs.reason and 1 / CLEAR < runs.gain < CLEAR and len(runs.pairs) < SCREEN_PAIRS:
+            await self.measure(text, runs, 1)
+            if len(runs.pairs) > 1 and runs.gain < 1:
+                break
 
     async def _confirm(self) -> Claim | None:
         """Measure the best of the archive by fresh pairs, until the evidence is enough for one of them."""

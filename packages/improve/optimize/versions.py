@@ -18,6 +18,20 @@ def describe_version(before: str, after: str) -> str:
     return ", ".join(words) or "same parts"
 
 
+def normalize_code(text: str) -> str:
+    """Return a text without its layout and comments, which change nothing at run time; itself if it does not parse."""
+    tree = parse_code(text)
+    return ast.dump(tree) if tree is not None else text
+
+
+def parse_code(text: str) -> ast.Module | None:
+    """Return the syntax tree of a text, None if it does not parse."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return None
+
+
 def _list_modules(tree: ast.AST) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(tree):
@@ -44,11 +58,7 @@ def cross_versions(original: str, one: str, other: str) -> str | None:
         made += [*lines[place:start], *new]
         place, last = end, (start, end)
     text = "".join([*made, *lines[place:]])
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return None
-    return text if text not in (one, other, original) else None
+    return text if text not in (one, other, original) and parse_code(text) is not None else None
 
 
 def _list_edits(lines: Sequence[str], text: str) -> list[tuple[int, int, tuple[str, ...]]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from packages.improve.improvement.idea_archive import LARGEST, MOST_TOLD, IdeaArchive
-from packages.improve.improvement.improvement import is_own_file, is_protected
+from packages.improve.improvement.improvement import is_own_file, is_protected, is_text
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -23,6 +23,21 @@ def test_a_link_is_no_file_of_the_project(tmp_path: Path) -> None:
     assert is_own_file(root, "agent.py")
     for path in ("secret", "folder/secret", "../outside/secret", "missing"):
         assert not is_own_file(root, path), path
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", True),
+        ("caf\u00e9\r\n".encode(), True),
+        (b"caf\xe9\n", False),
+        (b"a\0b", False),
+        (b"\xed\xa0\x80", False),
+    ],
+)
+def test_only_what_can_be_written_byte_for_byte_is_text(content: bytes, expected: bool) -> None:
+    assert is_text(content) is expected
+    assert not expected or content.decode().encode() == content
 
 
 @pytest.mark.parametrize(

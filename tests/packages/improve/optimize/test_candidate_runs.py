@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from packages.improve.optimize.equivalence import LIMITS, Equivalence
-from packages.improve.optimize.measurement import Measurement, PairedRuns
+from packages.improve.optimize.measurement import LONGEST_RUN, Measurement, PairedRuns
 from packages.improve.optimize.target_profile import profile_target
 from packages.offline.commands.repair import open_workspace
 from packages.search.programs.program_runner import ProgramRunner
@@ -94,6 +94,35 @@ def test_no_run_changes_the_metric_or_another_run(shop: Path) -> None:
         for _ in range(2):
             runs = await pair(measurement, KEEPS)
             assert not runs.reason, "what an earlier run left in /tmp is gone"
+
+    use(shop, work)
+
+
+def test_what_is_clearly_slower_is_seen_beside_a_run_that_is_known(shop: Path) -> None:
+    (shop / "metric.py").write_text(f"{METRIC}\nprint(shop.scale([2], 3)[0])\n")
+
+    async def work(measurement: Measurement) -> None:
+        assert (await measurement.start()).value == 6
+        for value, runs in ((60, 1), (5, 2), (2, 2)):
+            measurement.write_candidate(f"def scale(items, factor):\n    return [{value}]\n")
+            before, found = measurement.runs, PairedRuns(goal="min")
+            assert await measurement.add_pair(found, is_look=True)
+            assert (found.pairs, measurement.runs - before) == ([(6.0, float(value))], runs)
+        measurement.write_candidate("def scale(items, factor):\n    return [60]\n")
+        before, found = measurement.runs, PairedRuns(goal="min")
+        assert await measurement.add_pair(found)
+        assert measurement.runs - before == 2, "a pair of a claim has both"
+
+    use(shop, work)
+
+
+def test_a_candidate_that_hangs_is_ended_soon(shop: Path) -> None:
+    async def work(measurement: Measurement) -> None:
+        await measurement.start()
+        assert measurement._longest < LONGEST_RUN
+        measurement._longest = 1.0
+        runs = await pair(measurement, "while True: pass")
+        assert runs.reason.startswith("timeout")
 
     use(shop, work)
 

@@ -40,18 +40,21 @@ def search(
     async def propose(text: str) -> list[Rewrite]:
         return propose_digits(text)
 
+    async def accept(text: str) -> str:
+        return ""
+
     async def judge(text: str) -> str:
         return next((f"{each} is wrong" for each in refused if f"{each} = 2" in text), "")
 
     async def measure(text: str, runs: PairedRuns, pairs: int) -> None:
-        for _ in range(pairs):
+        for _ in range(max(pairs, 1)):
             time = 1.0
             for name, gain in gains.items():
                 time /= gain if f"{name} = 2" in text else 1.0
             runs.pairs.append((draw.gauss(1, noise), time * draw.gauss(1, noise)))
 
     made = Search(
-        propose=propose, judge=judge, approve=judge, measure=measure,
+        propose=propose, inspect=accept, judge=judge, approve=judge, measure=measure,
         create_runs=lambda: PairedRuns(goal="min"), seconds=60,
     )  # fmt: skip
     return made, asyncio.run(made.run(TEXT))
@@ -70,11 +73,41 @@ def test_what_helps_alone_is_put_together() -> None:
     assert len(claim.runs.pairs) < 12, "it ends as soon as the evidence is enough"
 
 
-def test_what_is_refused_is_never_measured_or_claimed() -> None:
+def test_what_is_refused_is_never_claimed() -> None:
     made, claim = search({"a": 9.0, "b": 1.5}, 0.02, 0, refused=["a"])
     assert claim is not None
     assert "a = 2" not in claim.candidate.text
     assert {each.refused for each in made.tried if "a = 2" in each.text} == {"a is wrong"}
+
+
+def test_what_looks_slower_is_measured_no_further_and_not_judged() -> None:
+    measured: list[int] = []
+    judged: list[str] = []
+
+    async def propose(text: str) -> list[Rewrite]:
+        return propose_digits(text)[:1]
+
+    async def accept(text: str) -> str:
+        return ""
+
+    async def judge(text: str) -> str:
+        judged.append(text)
+        return ""
+
+    for gain, looks in ((0.2, [0]), (0.9, [0, 1]), (1.2, [0, 1, 1]), (9.0, [0])):
+
+        async def measure(text: str, runs: PairedRuns, pairs: int, gain: float = gain) -> None:
+            measured.append(pairs)
+            runs.pairs.append((gain, 1.0))
+
+        made = Search(
+            propose=propose, inspect=accept, judge=judge, approve=accept, measure=measure,
+            create_runs=lambda: PairedRuns(goal="min"), seconds=60,
+        )  # fmt: skip
+        measured.clear()
+        judged.clear()
+        candidate = asyncio.run(made._measure_text("a = 2\n", ("a",)))
+        assert (candidate.gain, measured, bool(judged)) == (gain, looks, gain > 1)
 
 
 def test_a_gain_too_small_for_a_change_is_not_claimed() -> None:

@@ -31,10 +31,10 @@ def search(author: Author | None, fill: AsyncIterator[str] | None = None) -> tup
         return "it is wrong" if "= 3" in text else ""
 
     async def measure(text: str, runs: PairedRuns, pairs: int) -> None:
-        runs.pairs += [(8.0, 8.0 / 2 ** count_twos(text))] * pairs
+        runs.pairs += [(8.0, 8.0 / 2 ** count_twos(text))] * max(pairs, 1)
 
     made = Search(
-        propose=propose, judge=judge, approve=judge, measure=measure, author=author,
+        propose=propose, inspect=judge, judge=judge, approve=judge, measure=measure, author=author,
         fill=(lambda text: fill) if fill is not None else None,
         create_runs=lambda: PairedRuns(goal="min"), seconds=600,
     )  # fmt: skip
@@ -100,6 +100,14 @@ def test_an_author_without_an_answer_is_not_asked_again() -> None:
 
     assert search(write)[1] is None
     assert asked == [0, 1, 2]
+
+
+def test_another_layout_is_no_version() -> None:
+    async def write(island: int, parent: str, feedback: str) -> str | None:
+        return f"{parent}# {island}\n"
+
+    made, claim = search(write)
+    assert (made.tried, claim) == ([], None)
 
 
 async def fill(gap: Gap) -> Filling | None:
