@@ -61,7 +61,7 @@ def find_syntax_error(code: str) -> str:
 
 def _clean(body: str) -> str:
     """Return code without what weak models copy with it: line numbers, and the marks of a diff."""
-    lines = body.rstrip().splitlines()
+    lines = body.rstrip().replace("\r\n", "\n").split("\n")  # as the syntax tree counts them
     written = [line for line in lines if line.strip()]
     if written and all(_NUMBERED.match(line) for line in written):
         lines = [_NUMBERED.sub("", line) for line in lines]
@@ -85,7 +85,7 @@ def _split_body(code: str) -> Iterator[Block]:
         name = re.search(r"^\s*(?:async )?def (\w+)", code, re.MULTILINE)
         yield Block(name=name[1] if name else "", code=code)
         return
-    found = list(iter_functions(tree.body, code.splitlines()))
+    found = list(iter_functions(tree.body, code.split("\n")))
     for each in found:
         yield Block(name=each.symbol, code=textwrap.dedent(each.source))
     if not found:
@@ -94,7 +94,7 @@ def _split_body(code: str) -> Iterator[Block]:
 
 def _drop_prose(code: str) -> str:
     """Return unfenced code without the prose after it: lines at its left that begin no definition."""
-    lines = code.splitlines()
+    lines = code.split("\n")
     for number, line in enumerate(lines[1:], 1):
         if line[:1].strip() and not re.match(r"@|(?:async )?def |class |[)\]}]|#", line):
             return "\n".join(lines[:number]).rstrip()

@@ -33,6 +33,15 @@ def test_the_methods_of_a_class_are_proposals_of_their_own() -> None:
     assert [(each.name, each.code) for each in blocks] == [("Cart.total", "def total(self):\n    return 1")]
 
 
+def test_lines_end_at_newlines_alone() -> None:
+    text = 'def first():\n    return "a\x0cb\x1cc\u2028d"\n\n\ndef second():\n    return 2'
+    for reply in (f"```python\n{text}\n```", f"```python\n{text}\n```".replace("\n", "\r\n")):
+        assert [(each.name, each.code) for each in find_blocks(reply)] == [
+            ("first", 'def first():\n    return "a\x0cb\x1cc\u2028d"'),
+            ("second", "def second():\n    return 2"),
+        ]
+
+
 def test_lines_without_a_definition_have_no_name() -> None:
     [block] = find_blocks("```python\nreturn sum(prices)\n```")
     assert (block.name, block.code) == ("", "return sum(prices)")
