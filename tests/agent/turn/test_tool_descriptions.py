@@ -15,6 +15,7 @@ from agent.session_settings import SessionSettings
 from sandbox.access_settings import AccessSettings
 from sandbox.policy.decision import Approval
 from tests.support.loopback import Loopback
+from tests.support.repo import Repo
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +46,8 @@ def collect_descriptions(folder: Path, window: int, descriptions: dict[str, str]
 
 @pytest.mark.parametrize("window", [8_192, 200_000])
 def test_a_description_of_the_settings_is_sent_whole_and_the_others_stay(tmp_path: Path, window: int) -> None:
-    before = collect_descriptions(tmp_path, window, {})
-    after = collect_descriptions(tmp_path, window, {"read": OWN, "no_such_tool": "Nothing."})
+    repo = Repo(tmp_path / "shop")
+    before = collect_descriptions(repo.root, window, {})
+    after = collect_descriptions(repo.root, window, {"read": OWN, "no_such_tool": "Nothing."})
     assert after == {**before, "read": OWN}
     assert before["read"] != OWN
