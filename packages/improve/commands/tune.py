@@ -32,7 +32,7 @@ def add(app: typer.Typer) -> None:
     """Add the group of commands to the program's."""
     group = typer.Typer(
         rich_markup_mode=None,
-        help="Tune this repository's guideline, strategy or words for models by a suite.",
+        help="Tune a guideline, strategy, prompts or tools by a suite.",
         cls=ListingGroup,
     )
     for each in (run, show, apply, revert):
