@@ -131,7 +131,7 @@ if WITHOUT:
 from patchwright.launcher import main
 sys.exit(main())
 """
-"""Our program, which tells each run of the metric; without its own proposals, so that only those of the model are left."""
+"""Our program, which tells each run of the metric; WITHOUT its own proposals only those of the model are left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

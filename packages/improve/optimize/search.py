@@ -1,8 +1,8 @@
 """Population of candidates: rewrites alone, those that helped put together, further ones on the best, and versions.
 
 Each candidate is measured by a few pairs, judged if it looks faster, and archived by its kinds of change: the best of
-each kind stays a parent (MAP-Elites: Mouret and Clune, arXiv 1504.04909). Versions of an author are bred on islands, whose best are
-crossed. Which candidate is claimed is decided by fresh pairs alone, whose evidence was not used to choose it.
+each kind stays a parent (MAP-Elites: Mouret and Clune, arXiv 1504.04909). Versions of an author are bred on islands,
+whose best are crossed. Which one is claimed is decided by fresh pairs alone, whose evidence was not used to choose it.
 """
 
 from __future__ import annotations
