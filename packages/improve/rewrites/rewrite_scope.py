@@ -79,7 +79,8 @@ class RewriteScope:
 
     def is_builtin(self, name: str) -> bool:
         """Return whether the name still means the builtin here."""
-        return hasattr(builtins, name) and name not in self.bound_names | self.source.module_names.keys()
+        is_bound = name in self.bound_names or name in self.source.module_names
+        return hasattr(builtins, name) and not is_bound
 
     def can_import(self, module: str) -> bool:
         """Return whether `import module` at the top gives the name no second meaning."""
@@ -195,8 +196,7 @@ class RewriteScope:
 
     def is_fallback(self, node: ast.expr) -> bool:
         """Return whether the expression is what a conditional one evaluates else, as rewrites leave it."""
-        above = self.source.parents.get(node)
-        return isinstance(above, ast.IfExp) and above.orelse is node
+        return isinstance(above := self.source.parents.get(node), ast.IfExp) and above.orelse is node
 
     def list_uses(self, name: str) -> list[ast.Name]:
         """Return all places that name it."""
