@@ -5,6 +5,9 @@ and their repositories as git folders, named OWNER+NAME or OWNER+OWNER__NAME, ea
 
     PATCHWRIGHT_INSTANCES=swebench_lite_dev.jsonl PATCHWRIGHT_REPOSITORIES=mirrors python benchmarks/localization.py
 
+PATCHWRIGHT_PAST chooses what of the past counts: `commits` before the base (as the product does), `none`, or `cases`,
+besides them the texts and files of those instances of the repository that are older, as cases of a memory.
+
 Each base commit is indexed once and kept under PATCHWRIGHT_BENCH_CACHE (~25 MB an instance, by the index's version), so
 that a run that was ended goes on where it was; ranks are told on standard error as they come. Accuracy as in LocAgent
 (arXiv:2503.09089): all files (functions) of the fix are among the first k.
@@ -151,6 +154,8 @@ def measure(folder: Path, wanted: list[Instance], cache: Path) -> list[Result]:
 
     blobs = Blobs(folder)
     results = []
+    kind = os.environ.get("PATCHWRIGHT_PAST", "commits")
+    dates = {each.id: int(git(folder, "show", "-s", "--format=%ct", each.commit)) for each in wanted}
 
     class AtCommit(Index):
         def read_source(self, path: str) -> str:
@@ -161,6 +166,9 @@ def measure(folder: Path, wanted: list[Instance], cache: Path) -> list[Result]:
         past = commit_history.parse_log(
             git(folder, *arguments, "--format=%x01%B%x02", "--name-only", each.commit)
         )
+        if kind != "commits":
+            older = [one for one in wanted if dates[one.id] < dates[each.id]]
+            past = [*map(make_case, older), *past] if kind == "cases" else []
         with AtCommit(Path("/nonexistent"), cache / f"{each.id}.sqlite") as index:
             with patched(commit_history, past):
                 started = time.process_time()
@@ -180,6 +188,15 @@ def measure(folder: Path, wanted: list[Instance], cache: Path) -> list[Result]:
         results.append(result)
     blobs.close()
     return results
+
+
+def make_case(instance: Instance) -> Any:
+    """A task of the past as what it would be, had a commit said the same and changed these files."""
+    from tools.code.index.parsing.identifier_words import count_words
+    from tools.code.localization.commit_history import MOST_MESSAGE, Commit
+
+    words = " ".join(count_words(instance.text[:MOST_MESSAGE]).elements())
+    return Commit(words=words, files=sorted(instance.files))
 
 
 @contextmanager

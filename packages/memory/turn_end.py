@@ -19,7 +19,7 @@ from agent.memory.records import Lesson, Use
 from agent.turn.runtime import Runtime
 from packages.memory.lessons.admission import admit_lessons, apply_outcomes, read_results
 from packages.memory.lessons.corrections import draw_corrections
-from packages.memory.lessons.run_lessons import draw_repair_lessons, draw_run_lessons
+from packages.memory.lessons.run_lessons import draw_repair_lessons, draw_run_lessons, draw_suite_lessons
 from packages.memory.skills.skill_use import count_skill_uses, list_due_lines
 from packages.memory.turn_record import TurnRecord, build_case, read_turn
 from sandbox.errors import UserError
@@ -55,7 +55,11 @@ def _learn(record: TurnRecord, shown: dict[str, str], runtime: Runtime, home: Ho
     if record.actions:
         store.add_case(build_case(record, session))
     counts = _count_failures(record, store)
-    drawn = [*draw_run_lessons(record, session, root, counts), *draw_repair_lessons(record, session)]
+    drawn = [
+        *draw_run_lessons(record, session, root, counts),
+        *draw_suite_lessons(record, session, root, runtime.workspace.settings.tests.command),
+        *draw_repair_lessons(record, session),
+    ]
 
     def decide(known: list[Lesson]) -> list[Lesson]:
         moved = apply_outcomes(record, shown, known)

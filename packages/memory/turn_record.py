@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
+from typing import Any
 
 from agent.events import (
     ActionEvent,
@@ -78,6 +79,7 @@ class TurnRecord:
 
     words: of the prompt and of steering, with their events; skills: names of those that were read
     failed_suites: number of writes before each run of the whole suite in which tests failed
+    suite: command of the check at the end; suite_ran: whether a run of the whole suite passed, or counted tests
     """
 
     prompt: Prompt
@@ -91,6 +93,7 @@ class TurnRecord:
     actions: int = 0
     writes: int = 0
     suite: str = ""
+    suite_ran: bool = False
     passed: bool = False
     failed_suites: set[int] = field(default_factory=set)
     checks: list[str] = field(default_factory=list)
@@ -111,8 +114,10 @@ def read_turn(events: Sequence[Event]) -> TurnRecord | None:
     begun: dict[str, ActionEvent] = {}
     decided: dict[str, DecisionEvent | RuleEvent] = {}
     for event in events:
-        if isinstance(event, ObservationEvent) and _has_failed_suite(event):
-            record.failed_suites.add(record.writes)
+        if isinstance(event, ObservationEvent) and (report := _get_suite_report(event.data.get("report"))):
+            record.suite_ran |= _has_results(report)
+            if report.get("outcome") == "failed":
+                record.failed_suites.add(record.writes)
         match event:
             case Steer(by="person"):
                 record.words.append((event.text, event.id))
@@ -125,9 +130,13 @@ def read_turn(events: Sequence[Event]) -> TurnRecord | None:
                 decided[event.call] = event
             case ObservationEvent() if event.call in asked:
                 _add_action(record, event, *asked[event.call], begun.get(event.call), decided.get(event.call))
+            case ObservationEvent(tool="repair"):  # the harness led the work
+                record.actions += 1
+                record.repairs += _list_repairs(event)
             case Verification():
                 record.passed = event.outcome == "passed"
                 record.suite = str(event.report.get("command", ""))
+                record.suite_ran |= _has_results(event.report)
             case VerdictEvent(outcome="pass", evidence="executed"):
                 record.checks.append(event.name)
             case End():
@@ -138,10 +147,14 @@ def read_turn(events: Sequence[Event]) -> TurnRecord | None:
     return record
 
 
-def _has_failed_suite(seen: ObservationEvent) -> bool:
-    """Whether an observation is of the whole suite, and tests failed."""
-    report = seen.data.get("report")
-    return isinstance(report, dict) and report.get("outcome") == "failed" and not report.get("targets")
+def _get_suite_report(report: object) -> Mapping[str, Any]:
+    """Return the report of a run of the whole suite, empty if it is none."""
+    return report if isinstance(report, dict) and not report.get("targets") else {}
+
+
+def _has_results(report: Mapping[str, Any]) -> bool:
+    """Whether a run of tests passed, or counted some."""
+    return report.get("outcome") == "passed" or bool(report.get("passed") or report.get("failed"))
 
 
 def _add_action(
@@ -161,8 +174,8 @@ def _add_action(
         kind += [each for each in begun.paths if each not in kind and not each.startswith("/")]
     if tool == "skill" and not seen.failed:
         record.skills.append(str(seen.data.get("skill", "")))
-    for each in seen.data.get("repair", {}).get("fixes", ()) if tool == "repair" else ():
-        record.repairs.append(FoundRepair(template=each["template"], path=each["path"], event=seen.id))
+    if tool == "repair":
+        record.repairs += _list_repairs(seen)
     refused = _find_refusal(decided)
     if refused:
         reason = decided.reason if decided is not None else ""
@@ -183,6 +196,11 @@ def _add_action(
         )  # fmt: skip
     elif seen.failed:
         record.failed_actions.append(FailedAction(tool=tool, event=seen.id, text=seen.text))
+
+
+def _list_repairs(seen: ObservationEvent) -> list[FoundRepair]:
+    fixes = seen.data.get("repair", {}).get("fixes", ())
+    return [FoundRepair(template=each["template"], path=each["path"], event=seen.id) for each in fixes]
 
 
 def _may_change_files(tool: str, effect: str, purpose: str) -> bool:

@@ -37,6 +37,22 @@ async def launch_remembered_command(at: Workspace, targets: Sequence[str], repor
     return _launch(at, command, "memory", targets, reports)
 
 
+async def find_named_files(at: Workspace) -> list[str]:
+    """Return the test files that the user's or the remembered pytest command names, [] where it names none.
+
+    pytest does not find them by itself if their names do not begin with `test_`.
+    """
+    command = at.settings.tests.command
+    if not command and REMEMBERED_TESTS in at.facts:
+        command = await at.facts[REMEMBERED_TESTS]()
+    if not _is_pytest_command(command):
+        return []
+    words = [
+        word for word in shlex.split(command) if word.endswith(".py") and not word.startswith(("/", "-"))
+    ]
+    return [word for word in words if (at.root / word).is_file()]
+
+
 def _launch(at: Workspace, command: str, evidence: str, targets: Sequence[str], reports: Path) -> Launch:
     """Return the launch of a command, with a report if its runner is known."""
     if _is_pytest_command(command):

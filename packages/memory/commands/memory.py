@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -126,11 +128,30 @@ def export(
         sys.stdout.write(lines)
         return
     try:
-        from sandbox.fs.private_files import write_private_file
-
-        write_private_file(to, lines.encode())
+        _replace_file(to, lines.encode())
     except OSError as error:
         raise UserError(Fault.USAGE, f"cannot write {str(to)!r}: {error.strerror}") from error
+
+
+def _replace_file(to: Path, content: bytes) -> None:
+    """Write an export, in place of an older one only once it is whole; into a device or a pipe as it is.
+
+    Raises OSError.
+    """
+    from sandbox.fs.private_files import write_private_file
+
+    to = to.resolve()
+    if to.exists() and not to.is_file():
+        write_private_file(to, content)
+        return
+    draft = to.with_name(f".{to.name}.{os.getpid()}.part")
+    try:
+        write_private_file(draft, content)
+        if to.exists():
+            draft.chmod(stat.S_IMODE(to.stat().st_mode))
+        draft.replace(to)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def import_(

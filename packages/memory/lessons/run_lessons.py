@@ -42,6 +42,14 @@ def draw_run_lessons(
             )
 
 
+def draw_suite_lessons(record: TurnRecord, session: str, root: Path, named: str) -> Iterator[Lesson]:
+    """Yield the lesson that the command runs the tests which the person named for this session, if it did."""
+    if named and record.suite_ran and is_plain(named):
+        event = record.end.id if record.end is not None else record.prompt.id
+        command = DoneCommand(line=named, event=event, purpose="test", cause=None, is_kept=True)
+        yield _build(record, session, root, "command", command, f"`{named}` works here: test")
+
+
 def draw_repair_lessons(record: TurnRecord, session: str) -> Iterator[Lesson]:
     """Yield a lesson for each kind of change by which the engine mended what failed, once the turn is done."""
     if not record.is_good or not record.passed:

@@ -33,7 +33,9 @@ async def localize(targets: list[str] = [], *, at: Workspace) -> Observation:  #
     """Rank the lines likely at fault for failing tests."""
     from packages.offline.repair.engine.repair_engine import localize_faults
     from packages.offline.repair.result import format_failure_trace, suspect_to_data
+    from tools.testing.named_command import find_named_files
 
+    targets = targets or await find_named_files(at)
     result, _ = await localize_faults(at, targets, _compute_ranking_seconds(at))
     if not result.suspects:
         raise ToolFailure(f"localize: {result.reason}", repair=result.as_data())
@@ -66,10 +68,12 @@ async def why_failing(test: str = "", *, at: Workspace) -> Observation:
 async def repair(targets: list[str] = [], hint: str = "", budget: int = 60, *, at: Workspace) -> Observation:  # noqa: B006 - never changed
     """Search small changes that mend failing tests; none is applied."""
     from packages.offline.repair.engine import repair_engine
+    from tools.testing.named_command import find_named_files
 
     if not 1 <= budget <= LONGEST_BUDGET:
         raise ToolFailure(f"repair: budget={budget} is not between 1 and {LONGEST_BUDGET} seconds")
     most = _compute_most_seconds(at)
+    targets = targets or await find_named_files(at)
     result = await repair_engine.repair(
         at, targets=targets, hint=hint, budget=min(budget, most), most=most, on_progress=at.progress
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,25 @@ def test_what_a_model_ran_the_engine_runs_in_the_next_session(tmp_path: Path) ->
     out = repair()
     assert "no runner found" not in out
     assert "All 1 tests pass already" in out, out
+
+
+@pytest.mark.slow
+def test_what_the_person_named_the_engine_runs_and_mends_by_in_the_next_session(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "shop")
+    repo.write("shop.py", "def halve(total):\n    return total / 2\n")
+    repo.write(
+        "checks/verify.py", "from shop import halve\n\n\ndef test_halve():\n    assert halve(4) == 2\n"
+    )
+    repo.commit_all()
+    needs_confinement(repo.root)
+    options = ("--model", "offline", "--no-commit")
+    named = f"{sys.executable} -m pytest -q checks/verify.py"
+    first = run("run", "make the failing tests pass", *options, "--tests", named, cwd=repo.root)
+    assert "All 1 tests pass already" in first.out, first.out
+    repo.write("shop.py", "def halve(total):\n    return total * 2\n")
+    repo.commit_all()
+    second = run("run", "make the failing tests pass", *options, cwd=repo.root)
+    assert "+    return total / 2" in second.out, second.out  # not written: it was just committed
 
 
 def search(repo: Repo) -> int:

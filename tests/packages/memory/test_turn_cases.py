@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import resource
+import signal
+import stat
 from pathlib import Path
 
 import pytest
 
+from agent.app_dirs import Home
 from agent.memory.command_purposes import find_cause, find_purpose
+from agent.memory.memory_key import find_store_path
 from agent.memory.memory_store import MemoryStore
 from agent.memory.records import Case
+from packages.memory.commands.memory import export
 from packages.memory.memory_file import export_memory, import_memory
+from sandbox.errors import UserError
 from tests.support.cli import call, run, script
 from tests.support.repo import Repo
 
@@ -71,6 +78,31 @@ def test_off_stores_nothing_and_an_export_can_be_imported(repo: Repo, tmp_path: 
     assert "set x to two" in run("memory", "list", cwd=repo.root).out
     assert "forgot 1 record" in run("memory", "forget", "c1", cwd=repo.root).out
     assert run("memory", "forget", "c1", cwd=repo.root).code == 2
+
+
+def test_an_export_that_fails_leaves_the_older_one(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repo.root)
+    store = MemoryStore(find_store_path(Home.from_environment(), repo.root))
+    store.add_case(Case(session="s", event="e", time=1.0, task="one " * 2000))
+    target = tmp_path / "memory.jsonl"
+    target.write_text("older\n")
+    target.chmod(0o640)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    kept = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(UserError, match="cannot write"):
+            export(target)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, kept)
+    assert target.read_text() == "older\n"
+    export(target)
+    assert "one one" in target.read_text()
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert [each.name for each in tmp_path.iterdir() if each.is_file()] == ["memory.jsonl"]
 
 
 def test_an_export_shows_no_hidden_character(tmp_path: Path) -> None:
