@@ -1,6 +1,7 @@
-"""Twenty pairs of related small tasks with a local model and the engine: what the memory of the first saves in the second.
+"""Twenty pairs of related small tasks with a local model and the engine: what the memory saves in the second one.
 
-    python -m benchmarks.memory_pairs --record FILE [--api-base URL] [--model NAME] [--limit 60] [--steps 6] [--minutes M]
+    python -m benchmarks.memory_pairs --record FILE [--api-base URL] [--model NAME] [--limit 60] [--steps 6]
+        [--minutes M] [--most N]
 
 Each pair is a small git repository. The first task is worked on by `patchwright run`, or, where the person says a wish,
 in an editor's session; then the repository is set to the second task's beginning, so that all second sessions begin

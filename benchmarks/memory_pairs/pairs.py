@@ -20,7 +20,10 @@ _FAULTS = {
     "warmest": ("weather/readings.py", "max(", "min(", "The coldest station is given as the warmest one."),
     "storm": ("weather/alarms.py", "kmh >= STORM", "kmh > STORM", "There is no warning at 75 km/h."),
     "frost": ("weather/alarms.py", "each[1] < FROST", "each[1] > FROST", "Frost is reported where it is warm."),
-    "order": ("weather/alarms.py", "key=lambda each: each[1])]", "key=lambda each: each[0])]", "Frost: the coldest station has to come first."),
+    "order": (
+        "weather/alarms.py", "key=lambda each: each[1])]", "key=lambda each: each[0])]",
+        "Frost: the coldest station has to come first.",
+    ),
     "rank": ("weather/report.py", ", reverse=True", "", "The ranking begins with the coldest station."),
 }  # fmt: skip
 """Path, right and wrong text, and what a person says, by the name of a fault."""
@@ -63,7 +66,9 @@ _WANTS = {
 
 _ADDED = {
     "is_empty": ("weather/readings.py", "weather.readings", "is_empty(values)", "returns whether there are no values"),
-    "coldest": ("weather/readings.py", "weather.readings", "find_coldest(readings)", "returns the station with the lowest value"),
+    "coldest": (
+        "weather/readings.py", "weather.readings", "find_coldest(readings)", "returns the station of the lowest value",
+    ),
     "halve": ("shop/rates.py", "shop.rates", "halve(rate)", "returns half of a rate"),
     "count": ("shop/stock.py", "shop.stock", "count_goods(stock)", "returns the sum of all counts of a stock"),
     "upper": ("shop/labels.py", "shop.labels", "shout(text)", "returns the text in capitals"),
@@ -116,23 +121,27 @@ def _pair(kind: Kind, first: Task, second: Task, tests: str = "", wish: str = ""
     )  # fmt: skip
 
 
+_DOCS, _TYPES = (
+    "Always write a docstring into each function.",
+    "Always annotate arguments and results with types.",
+)
 _PYTEST, _SCRIPT = "python3 -m pytest -q checks/verify.py", "sh checks/all.sh"
 
 PAIRS: tuple[Pair, ...] = (
     _pair("named", _fault("discount"), _fault("rate"), _PYTEST),
     _pair("place", _want("tax", says_path=True), _want("reduced")),
     _pair("told", _fault("cart"), _fault("paid"), _PYTEST),
-    _pair("wish", _add("is_empty", _WITH_DOC), _add("coldest", _WITH_DOC), wish="Always write a docstring into each function."),
+    _pair("wish", _add("is_empty", _WITH_DOC), _add("coldest", _WITH_DOC), wish=_DOCS),
     _pair("change", _fault("storm"), _fault("frost")),
     _pair("named", _fault("missing"), _fault("take"), _SCRIPT),
     _pair("place", _want("gale", says_path=True), _want("freeze")),
     _pair("told", _fault("cents"), _fault("shorten"), _SCRIPT),
-    _pair("wish", _add("halve", _WITH_TYPES), _add("count", _WITH_TYPES), wish="Always annotate arguments and results with types."),
+    _pair("wish", _add("halve", _WITH_TYPES), _add("count", _WITH_TYPES), wish=_TYPES),
     _pair("change", _fault("fahrenheit"), _fault("mean")),
     _pair("named", _fault("knots"), _fault("fahrenheit"), _PYTEST),
     _pair("place", _want("dearer", says_path=True), _want("books")),
     _pair("told", _fault("strip"), _fault("mean"), _PYTEST),
-    _pair("wish", _add("upper", _WITH_DOC), _add("initial", _WITH_DOC), wish="Always write a docstring into each function."),
+    _pair("wish", _add("upper", _WITH_DOC), _add("initial", _WITH_DOC), wish=_DOCS),
     _pair("change", _fault("rank"), _fault("order")),
     _pair("named", _fault("warmest"), _fault("storm"), _SCRIPT),
     _pair("named", _fault("frost"), _fault("order"), _PYTEST),
