@@ -119,7 +119,6 @@ class Workplace:
         settings = home / ".config/patchwright/settings.toml"
         settings.parent.mkdir(parents=True)
         settings.write_text("[models]\ntemperature = 0.0\n")
-        return home
 
     def run(self, home_name: str, *, is_first: bool = False) -> dict[str, Any]:
         """Work on the first or the second task with a home; return how it went."""
