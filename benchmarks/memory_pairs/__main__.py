@@ -6,8 +6,10 @@
 Each pair is a small git repository. The first task is worked on by `patchwright run`, or, where the person says a wish,
 in an editor's session; then the repository is set to the second task's beginning, so that all second sessions begin
 alike. The second task is run twice, each with the same prompt, temperature 0 and window: with the home of
-the first, and with a new one. Code judges what is in the files. Tokens are those that the session counted, with what
-of a prompt the server still had; a reply that was broken off counts as far as the server said it.
+the first, and with a new one. Code judges what is in the files. Tokens of the session are those of its
+replies, with what of a prompt the server still had; fillings and replies that were broken off are not among them.
+Tokens of the server are all that it read and wrote, without what it still had: it has to run with `--metrics`, and
+for nobody else.
 
 Each run is a line of the record; what is in it is not run again. `--minutes` begins no run after so many.
 """
@@ -277,25 +279,23 @@ def read_record(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def print_sums(found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
-    """Print a row for each kind, and for all."""
+    """Print a row for each kind, and for all; pairs with fewer, as many and more tokens of both counts."""
     print(
-        "| kind | pairs | fewer tokens | as many | more | solved without, with | tokens | steps | seconds |"
+        "| kind | pairs | session: fewer, as many, more | server | solved without, with | tokens | served | steps | s |"
     )
     print("|---|" + "--:|" * 8)
     for kind in [*dict.fromkeys(each["with"]["kind"] for each in found.values()), "all"]:
         rows = [each for each in found.values() if kind in ("all", each["with"]["kind"])]
-        more = [each["with"]["tokens"] - each["without"]["tokens"] for each in rows]
-        pairs = {
-            name: [sum(each[arm][name] for each in rows) for arm in ("without", "with")]
-            for name in ("solved", "tokens", "steps", "seconds")
-        }
-        cells = (f"{before:.0f}, {after:.0f}" for before, after in pairs.values())
-        counts = [
-            sum(each < 0 for each in more),
-            sum(each == 0 for each in more),
-            sum(each > 0 for each in more),
+        signs = []
+        for name in ("tokens", "served"):
+            more = [(each["with"][name] or 0) - (each["without"][name] or 0) for each in rows]
+            counts = sum(each < 0 for each in more), more.count(0), sum(each > 0 for each in more)
+            signs.append(", ".join(map(str, counts)))
+        cells = [
+            ", ".join(f"{sum(each[arm][name] or 0 for each in rows):.0f}" for arm in ("without", "with"))
+            for name in ("solved", "tokens", "served", "steps", "seconds")
         ]
-        print(f"| {kind} | {len(rows)} | {' | '.join(map(str, counts))} | {' | '.join(cells)} |")
+        print(f"| {kind} | {len(rows)} | {' | '.join([*signs, *cells])} |")
 
 
 def main() -> None:
