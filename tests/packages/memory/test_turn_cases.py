@@ -85,13 +85,13 @@ def test_an_export_that_fails_leaves_the_older_one(
 ) -> None:
     monkeypatch.chdir(repo.root)
     store = MemoryStore(find_store_path(Home.from_environment(), repo.root))
-    store.add_case(Case(session="s", event="e", time=1.0, task="one " * 2000))
+    store.add_case(Case(session="s", event="e", time=1.0, task="one " * 50_000))
     target = tmp_path / "memory.jsonl"
     target.write_text("older\n")
     target.chmod(0o640)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     kept = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
     try:
         with pytest.raises(UserError, match="cannot write"):
             export(target)
