@@ -60,8 +60,8 @@ def _list_reasons(traces: Sequence[SessionTrace], usual: float) -> Iterator[tupl
         yield 3.0, f"{where}: {found.kind}: {found.reason}"
     elif not traces[0].facts.get("outcome"):
         signs = find_bad_signs(rows)
-        told = f", and goes like sessions that fail: {', '.join(signs)}" if signs else ""
-        yield 1.0 + bool(signs), f"it has not ended{told}"
+        alike = f", and goes like sessions that fail: {', '.join(signs)}" if signs else ""
+        yield 1.0 + bool(signs), f"it has not ended{alike}"
     elif any(not mark.recovered for mark in find_marks(traces[0].rows)):
         yield 0.5, "it ended well over a failure that was not made good"
     if said := sum(row.kind == "steer" and row.detail.get("by") == "person" for row in rows):
