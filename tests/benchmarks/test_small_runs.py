@@ -122,7 +122,7 @@ def test_each_task_is_run_once_before_any_is_run_again() -> None:
 def test_a_run_keeps_its_session(tmp_path: Path) -> None:
     [task] = [each for each in list_tasks(None) if each.id == "value-of-constant/0"]
     turns = [
-        {"actions": [{"tool": "read", "arguments": {"path": "settings.py"}}]},
+        {"calls": [{"tool": "read", "arguments": {"path": "settings.py"}}]},
         {"text": "LIMIT is 20."},
     ]
     with Loopback(turns) as server:
