@@ -106,7 +106,8 @@ class SessionMemory(Monitor):
             if (remedy := find_remedy(lessons, line)) is not None:
                 wanted.append(recall_lesson(remedy, "that command failed"))
         if prompt is not None:
-            wanted += recall_for_prompt(lessons, self._store, prompt, self._known, self._workspace.root)
+            known = f"{self._known}\n{self._workspace.settings.tests.command}"  # the session has it already
+            wanted += recall_for_prompt(lessons, self._store, prompt, known, self._workspace.root)
         for item in items:
             wanted += recall_cases(self._store, item, self._workspace.root)
         by_id = {each.id: each for each in lessons}
