@@ -82,15 +82,18 @@ class Worker:
         return steps[:length]
 
     def create_looks(self, count: int, *, least_lines: int = 0) -> list[Look]:
-        """Create different looks, which change nothing. least_lines: lines of each result at least"""
+        """Create looks with different results, which change nothing. least_lines: lines of each result at least
+
+        Three ways to the same result would be a loop of their own.
+        """
         looks: list[Look] = []
-        names: set[str] = set()
+        known: set[str] = set()
         while len(looks) < count:
             look = self._rng.choice((self._create_reading, self._create_search, self._create_run))()
             first = look("")
-            name = f"{first.tool} {first.arguments}"
-            if name not in names and len(set(first.output.splitlines())) >= least_lines:
-                names.add(name)
+            told = {f"{first.tool} {first.arguments}", first.output}
+            if not told & known and len(set(first.output.splitlines())) >= least_lines:
+                known |= told
                 looks.append(look)
         return looks
 

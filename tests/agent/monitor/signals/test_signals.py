@@ -38,8 +38,7 @@ def test_what_is_planted_is_seen_within_two_periods() -> None:
     results = list(measure_planted(96, seed=31))
     missed = [(kind, period) for kind, period, rounds in results if rounds is None]
     assert len(missed) <= 1, missed
-    early = [(kind, period) for kind, period, rounds in results if rounds is not None and rounds <= 0]
-    assert len(early) <= 1, early  # work on the same files may look alike before it is repeated
+    assert all(rounds > 0 for *_, rounds in results if rounds is not None), "not before anything is repeated"
 
 
 @pytest.mark.slow
