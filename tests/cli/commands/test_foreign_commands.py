@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import site
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -31,8 +33,13 @@ def install(folder: Path, command: str, target: str) -> None:
 
 
 def test_a_package_of_the_environment_adds_a_command_and_a_repository_does_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
 ) -> None:
+    # The program's end ignores Ctrl-C, which the programs under test of later tests would inherit.
+    request.addfinalizer(partial(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT)))
     packages, repository = tmp_path / "site-packages", tmp_path / "shop"
     install(packages, "hello", "hello_command:add")
     install(packages, "run", "hello_command:add")  # ours stays ours
