@@ -5,7 +5,7 @@
         [--api-base URL] [--model NAME] [--budget 60] [--seed 1]
 
 `humanevalpack.jsonl` is in `evaluation/create/humaneval-x/data/python/data` of bigcode-project/octopack, for
---languages in `js`, `java`, `rust`, `cpp` beside it; the development half is used, in an order that the seed gives.
+--languages in `js`, `java`, `rust`, `cpp`, `go` beside it; the development half is used, in an order that the seed gives.
 Mutations are made of this project's functions, and tried in a copy of its last commit that has no other tests. The
 example tests, or the function's test file, judge in the search. The truth: hidden tests, or for a mutation the syntax
 of the original, so that another right way to write it counts as wrong. "Claimed" is what would be written unasked. Each
@@ -159,7 +159,7 @@ def list_tasks(options: argparse.Namespace) -> Iterator[tuple[str, int, Iterator
         random.Random(options.seed).shuffle(tasks)
         yield "humaneval-fix", options.count or len(tasks), iter(tasks)
     for path in options.languages:
-        tasks = read_other_languages(path)
+        tasks = read_other_languages(path, options.go_modules)
         random.Random(options.seed).shuffle(tasks)
         yield tasks[0].id.partition("/")[0], options.count or len(tasks), iter(tasks)
     if options.fixes is not None:
@@ -185,6 +185,7 @@ def main() -> None:
     parser.add_argument("--record", type=Path, required=True)
     parser.add_argument("--humaneval-fix", type=Path, default=os.environ.get("HUMANEVAL_FIX"), metavar="FILE")
     parser.add_argument("--languages", type=Path, nargs="*", default=[], metavar="FILE")
+    parser.add_argument("--go-modules", type=Path, metavar="FOLDER", help="a go.mod and vendor, with testify")
     parser.add_argument(
         "--fixes", type=Path, metavar="FILE", help="list made by benchmarks.local_model.fixes"
     )

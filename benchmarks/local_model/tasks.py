@@ -69,21 +69,24 @@ def read_humaneval_fix(data: Path) -> list[Task]:
     return tasks
 
 
-def read_other_languages(data: Path) -> list[Task]:
+def read_other_languages(data: Path, go_modules: Path | None = None) -> list[Task]:
     """Return the development half of HumanEvalFix in another language, by the task ids of `humanevalpack.jsonl`.
 
-    Rust has no example tests: there the published ones are seen in the search, too.
+    Rust has no example tests: there the published ones are seen in the search, too. `go_modules` has a `go.mod` and
+    the folder `vendor` with testify, which the tests in Go import.
     """
     tasks = []
+    vendored = {} if go_modules is None else read_texts(go_modules)
     for line in data.read_text().splitlines():
         record = json.loads(line)
-        layout = LAYOUTS[_LANGUAGES[record["task_id"].partition("/")[0]]]
+        language = _LANGUAGES[record["task_id"].partition("/")[0]]
+        layout, modules = LAYOUTS[language], vendored if language == "go" else {}
         if not is_development(record["task_id"]) or layout.find_obstacle(record):
             continue
         examples = record["example_test"]
         seen = layout.lay_out({**record, "test": examples} if examples != "None" else record)
         whole = layout.lay_out(record)
-        texts = {path: content.decode() for path, content in seen.files.items()}
+        texts = {path: content.decode() for path, content in seen.files.items()} | modules
         tasks.append(
             Task(
                 id=record["task_id"],
@@ -91,14 +94,22 @@ def read_other_languages(data: Path) -> list[Task]:
                 text=texts.pop(layout.solution),
                 tests=(),
                 files=texts,
-                hidden={path: text.decode() for path, text in {**whole.files, **whole.checker_files}.items()},
+                hidden={path: text.decode() for path, text in {**whole.files, **whole.checker_files}.items()}
+                | modules,
                 check=whole.check,
             )
         )
     return tasks
 
 
-_LANGUAGES = {"JavaScript": "javascript", "Rust": "rust", "Java": "java", "CPP": "cpp"}
+_LANGUAGES = {"JavaScript": "javascript", "Rust": "rust", "Java": "java", "CPP": "cpp", "Go": "go"}
+
+
+def read_texts(folder: Path) -> dict[str, str]:
+    """Return the texts of the files below a folder, by their path in it."""
+    return {
+        each.relative_to(folder).as_posix(): each.read_text() for each in folder.rglob("*") if each.is_file()
+    }
 
 
 MIRRORED = tuple((f"tests/{name}/", f"{name}/") for name in ("tools", "agent", "sandbox", "packages", "cli"))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain, islice
 
 from agent.model.infill.filler import LONGEST_EXTRA, Filler
 from packages.offline.infill.filled_statements import iterate_filled_templates
@@ -32,16 +33,23 @@ class FilledSearch:
         self,
         before: PatchSearch,
         found: PlausiblePatch | None,
-        make_search: Callable[[str], PatchSearch],
+        make_search: Callable[[str, float], PatchSearch],
         suspects: Sequence[Suspect],
         hints: Hints,
+        candidates: Iterator[Candidate],
+        until: float,
+        between: float,
     ) -> tuple[PatchSearch, PlausiblePatch | None]:
         """Return a better change than the one that a search has found, with the search that found it; else that one.
 
-        make_search: returns a search with a name; each round of fillings has one of its own
+        make_search: returns a search with a name and a deadline; each round of fillings has one of its own
+        candidates: those that the search has not tried, which are tried after the fillings if it found nothing
+        until: the end of it all; between: seconds for the fillings where there are such candidates
         """
-        search = make_search("filled")
-        clock, until, tried = search.replies.clock, search.deadline, before.tried
+        clock, tried = before.replies.clock, before.tried
+        untried = list(islice(candidates, 1)) if found is None else []
+        end = min(until, clock.now() + between) if untried else until
+        search = make_search("filled", end)
         search.on_progress("searching: what the model fills in at the likeliest places")
         filled: PlausiblePatch | None = None
         asked = time.monotonic()
@@ -50,10 +58,10 @@ class FilledSearch:
             suspects,
             search.sources,
             self.beside,
-            lambda: clock.to_wall_seconds(until - clock.now()),
+            lambda: clock.to_wall_seconds(end - clock.now()),
         ):
             clock.add_waited_seconds(time.monotonic() - asked)
-            search = make_search(f"filled{tried}")
+            search = make_search(f"filled{tried}", end)
             ordered = generate_candidates(suspects, search.sources, hints, fitted=False, templates=[template])
             filled = await search.try_single_changes(ordered)
             search.tried = tried = tried + search.tried
@@ -63,7 +71,7 @@ class FilledSearch:
             asked = time.monotonic()
         clock.add_waited_seconds(time.monotonic() - asked)
         before.tried = tried
-        return before, found
+        return before, found or await before.find_further(chain(untried, candidates), until)
 
 
 def read_test_file(

@@ -22,6 +22,7 @@ from packages.offline.repair.engine.patch_search import PatchSearch
 from packages.offline.repair.engine.repair_findings import Findings, HeldChanges
 from packages.offline.repair.engine.time_shares import (
     FILLING_SHARE,
+    FILLING_SHARE_BETWEEN,
     SEARCH_SHARE,
     SLACK,
     TRACE_SHARE,
@@ -241,10 +242,9 @@ class RepairRun:
             in_doubt = found is None or found.is_unnatural
             if filled is not None and in_doubt and any(each.failing for each in suspects):
                 search, found = await filled.improve(
-                    search, found, lambda part: make_search(name=f"{name}.{part}", deadline=until),  # noqa: B023 - awaited here
-                    suspects, self._collect_hints(wanted),
+                    search, found, lambda part, end: make_search(name=f"{name}.{part}", deadline=end),  # noqa: B023 - awaited here
+                    suspects, self._collect_hints(wanted), ordered, until, FILLING_SHARE_BETWEEN * own,
                 )  # fmt: skip
-                found = found or await search.find_further(ordered, until)
             self.tried += search.tried
             self.findings.checked = search.checked
             self.findings.to_the_end &= search.to_the_end

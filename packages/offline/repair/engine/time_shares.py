@@ -13,6 +13,9 @@ SEARCH_SHARE = 0.6
 # Where a model fills in statements: its share of the search's time. The templates' likely changes come first, and
 # take seconds.
 FILLING_SHARE = 0.6
+# The same where likely changes are left that the templates had no time for: in a long file, a processor fills four gaps
+# in the time in which a thousand of these are tried.
+FILLING_SHARE_BETWEEN = 0.3
 
 # A patch is worth little before the whole suite was run with it: the time that the tests took is reserved for
 # that; if only some of their files were run, at least this share of the budget, up to so many seconds; in all

@@ -148,3 +148,23 @@ def test_the_time_that_the_model_does_not_use_is_the_engines(
     found = mend(tmp_path, judge)
     assert [each.new.strip() for each in found.fixes] == ["return age >= 18"]
     assert any(not each.forced for each in judge.asked), "it was asked first"
+
+
+class Slow(Judge):
+    """A model that uses all the time that it is given for each gap."""
+
+    async def fill(self, gap: Gap) -> Filling | None:
+        self.asked.append(gap)
+        await asyncio.sleep(gap.seconds)
+        return None
+
+
+@pytest.mark.slow
+def test_a_slow_model_leaves_the_engine_time_for_the_changes_that_it_has_not_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("packages.offline.repair.engine.repair_engine.FILLING_SHARE", 1.0)
+    slow = Slow({"return age >= 18": -1.0, "return age > 18": -3.0})
+    found = mend(tmp_path, slow)
+    assert [each.new.strip() for each in found.fixes] == ["return age >= 18"]
+    assert [each.forced for each in slow.asked][:1] == [""], "it was asked first"
