@@ -51,7 +51,7 @@ MAX_DEPTH = 20
 @tool(effect="read")
 async def read(path: str, start: int = 1, end: int | None = None, *, at: Workspace) -> Observation:
     """Read a text file, 400 lines unless an end is given; line numbers and tabs are not in the file."""
-    done = await asyncio.to_thread(_read_file, at, path, start, end)
+    done = await asyncio.to_thread(_read_file, at, path, start or 1, end)  # small models count from 0
     if at.servers is not None:
         at.servers.warm_up(at, str(done.data["path"]))
     return done

@@ -34,6 +34,9 @@ FENCE = compile_lazily(
 )
 """(indentation, language, content) of a fenced block; an unclosed one ends with the text."""
 
+_NEXT = compile_lazily(r"[ \t,;]*\n\s*(?=[\[{])")
+"""Between a JSON value and one that begins a later line."""
+
 LANGUAGES = frozenset({"", "json", "json5", "jsonc", "tool_call", "tool_calls", "tool", "tools", "tool_use",
                        "tool_code", "function", "function_call", "action", "xml", "python", "py",
                        "javascript", "js"})  # fmt: skip
@@ -78,7 +81,23 @@ def find_candidates(text: str, known: KnownTools) -> Iterator[Candidate]:
             continue
         calls = extract_calls(value, known)
         if calls and not text[end:].partition("\n")[0].strip(" \t,;"):
-            yield Candidate(start=start, end=end, calls=calls, explicit=False)
+            more, end = _extract_following_calls(text, end, known)
+            yield Candidate(start=start, end=end, calls=(*calls, *more), explicit=False)
+
+
+def _extract_following_calls(text: str, end: int, known: KnownTools) -> tuple[tuple[Call, ...], int]:
+    """Return the calls in the JSON values that follow a value line by line, and the end of the last one."""
+    found: tuple[Call, ...] = ()
+    while begin := _NEXT.match(text, end):
+        try:
+            value, last = _parse_value_at(text, begin.end())
+        except NotReadable:
+            break
+        calls = extract_calls(value, known)
+        if not calls or text[last:].partition("\n")[0].strip(" \t,;"):
+            break
+        found, end = (*found, *calls), last
+    return found, end
 
 
 def parse_call_arguments(raw: str, tool: str) -> Call:

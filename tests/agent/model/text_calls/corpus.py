@@ -249,6 +249,7 @@ PYTHON = (
     Case("a block with names", '```python\ncontent = read(path="src/cart.py")\n```', (read(),)),
     Case("long strings", '```python\nwrite(path="a.py", content="""x = 1\ny = "(2)"\n""")\n```',
          (called("write", path="a.py", content='x = 1\ny = "(2)"\n'),)),
+    Case("calls on lines of their own", 'I read both:\n\n{"name": "read", "arguments": {"path": "src/cart.py"}}\n{"name": "search", "arguments": {"pattern": "total", "path": "' + "deep/" * 70 + '"}}', (read(), called("search", pattern="total", path="deep/" * 70))),
     Case("several lines", 'edit(\n    path="a.py",\n    old="x",\n    new="y",\n)', (called("edit", path="a.py", old="x", new="y"),)),
     Case("a dictionary", 'tools.read({"path": "src/cart.py"})', (read(),)),
     Case("an escape that Python does not know", 'shell(command="grep \\d+ a.py")',

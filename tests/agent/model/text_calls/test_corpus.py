@@ -44,6 +44,15 @@ def test_a_text_without_a_call_is_left_as_it_is(case: Case) -> None:
     assert found.prose == case.text.strip()
 
 
+def test_calls_on_lines_of_their_own_are_one_text_of_nothing_but_calls() -> None:
+    """A model that can call tools by its server's protocol, too, writes them so all the same."""
+    lines = [f'{{"name": "read", "arguments": {{"path": "{name}"}}}}' for name in ("a.py", "b.py")]
+    found = find_calls("\n".join(lines), TOOLS, sure=True)
+    assert [dict(call.arguments or {}) for call in found.calls] == [{"path": "a.py"}, {"path": "b.py"}]
+    assert found.prose == ""
+    assert find_calls("\n".join([*lines, "It is an example."]), TOOLS, sure=True).calls == ()
+
+
 @pytest.mark.slow
 @given(st.sampled_from([case for case in CASES if case.calls]), st.data())
 def test_no_beginning_of_a_text_runs_what_the_whole_does_not(case: Case, data: st.DataObject) -> None:
