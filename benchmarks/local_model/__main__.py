@@ -5,7 +5,7 @@
         [--api-base URL] [--model NAME] [--budget 60] [--seed 1]
 
 `humanevalpack.jsonl` is in `evaluation/create/humaneval-x/data/python/data` of bigcode-project/octopack, for
---languages in `js`, `java`, `rust`, `cpp`, `go` beside it; the development half is used, in an order that the seed gives.
+--languages in `js`, `java`, `rust`, `cpp`, `go` beside it; the development half is used, in an order of the seed's.
 Mutations are made of this project's functions, and tried in a copy of its last commit that has no other tests. The
 example tests, or the function's test file, judge in the search. The truth: hidden tests, or for a mutation the syntax
 of the original, so that another right way to write it counts as wrong. "Claimed" is what would be written unasked. Each

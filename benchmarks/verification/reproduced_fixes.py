@@ -101,7 +101,9 @@ def try_report(task: Task, state: str, base: str) -> dict[str, Any]:
             (root / task.program).write_text(task.text)
         writer = ModelWriter(text=text, ask=ask).write_draft if base else None
         with open_workspace(root) as at:
-            found = asyncio.run(reproduce(at, text, write_draft=writer, seconds=3 * ANSWER_SECONDS))
+            found = asyncio.run(
+                reproduce(at, text, write_draft=writer, wants_told=True, seconds=3 * ANSWER_SECONDS)
+            )
             fixed = ""
             if found.is_reproduced and found.failure is not None and state == "before":
                 (root / task.program).write_text(task.original)

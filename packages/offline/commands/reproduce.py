@@ -121,6 +121,7 @@ async def _run_with_model(
     at: Workspace, report: str, seconds: float, flags: dict[str, object]
 ) -> Reproduction:
     from agent.app_dirs import Home
+    from agent.context.profile.profiles import choose_profile
     from agent.model.protocol import Request, UserMessage
     from agent.model.routing.roles import Role
     from agent.model_selection import ModelSelection
@@ -143,7 +144,8 @@ async def _run_with_model(
 
     write: WriteDraft = ModelWriter(text=report, ask=ask).write_draft
     try:
-        return await run_machine(at, report, write_draft=write, seconds=seconds)
+        is_small = choose_profile("auto", writer.window, writer.name).name != "generic"
+        return await run_machine(at, report, write_draft=write, wants_told=is_small, seconds=seconds)
     finally:
         await writer.close()
         await side.roles.close()

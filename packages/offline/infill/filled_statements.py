@@ -148,9 +148,10 @@ async def iterate_filled_templates(
     beside: the failing tests' files; seconds_left: returns the time for fillings
     """
     seen: set[tuple[str, int, int, str]] = set()
+    places = select_places(suspects, sources)
     for each in ROUNDS:
         found: dict[ast.stmt, list[tuple[Gap, Filling]]] = {}
-        for suspect in suspects[:MOST_PLACES]:
+        for suspect in places:
             if seconds_left() <= 0 or filler.works is False or filler.is_resting:
                 break
             source = sources[suspect.path]
@@ -178,6 +179,28 @@ async def iterate_filled_templates(
                 found.setdefault(suspect.statement, []).append((gap, filling))
         if found:
             yield make_filled_template(found)
+
+
+def select_places(suspects: Sequence[Suspect], sources: Mapping[str, Source]) -> list[Suspect]:
+    """Return the suspects at which the model is asked: placeholders first, since something is known to miss there."""
+    first = [each for each in suspects if is_placeholder(sources[each.path], each.statement)]
+    known = {id(each) for each in first}
+    return [*first, *(each for each in suspects if id(each) not in known)][:MOST_PLACES]
+
+
+def is_placeholder(source: Source, statement: ast.stmt) -> bool:
+    """Return whether a statement only holds the place of another: a stub, or a `pass` that could be left out."""
+    block = source.get_block(statement)
+    is_stub = len(block) == 1 and isinstance(
+        source.parents[statement], ast.FunctionDef | ast.AsyncFunctionDef
+    )
+    if isinstance(statement, ast.Raise):
+        name = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
+        return is_stub and isinstance(name, ast.Name) and name.id == "NotImplementedError"
+    is_dots = isinstance(statement, ast.Expr) and getattr(statement.value, "value", None) is ...
+    if not is_dots and not isinstance(statement, ast.Pass):
+        return False
+    return is_stub or (len(block) > 1 and source.find_enclosing_function(statement) is not None)
 
 
 def cut_filling(filling: Filling, gap: Gap, source: Source) -> Filling:

@@ -38,6 +38,7 @@ from packages.offline.reproduction.report.report_fields import Exchange, Report
 from packages.offline.reproduction.result import Reproduction, State, Transition
 from packages.offline.reproduction.script_text import render_script
 from packages.offline.reproduction.suspicion import Suspicion, locate_report
+from packages.offline.reproduction.told_checks import find_untold_expectation
 from sandbox.fs.untrusted_file import read_workspace_text
 from sandbox.lazy_dataclass import dataclass
 from tools.core.workspace import Workspace
@@ -71,6 +72,7 @@ class Machine:
     """One reproduction.
 
     write_draft: a model's; None works without one. uses_report: the report's own code is tried first
+    wants_told: a model's expectations have to be in the report, since it is a small one
     settings_module: of a Django project
     """
 
@@ -79,6 +81,7 @@ class Machine:
     text: str
     write_draft: WriteDraft | None = None
     uses_report: bool = True
+    wants_told: bool = False
     settings_module: str = ""
     seconds: float = SECONDS
     state: State = State.EXTRACT
@@ -144,6 +147,9 @@ class Machine:
         failure = classify_run(draft, trial.exchanges, self.report, run)
         if isinstance(failure, Rejection):
             return self._reject(failure)
+        is_own = origin == "model" and self.wants_told and failure.kind == "assertion"
+        if is_own and (untold := find_untold_expectation(draft.source, self.text)):
+            return self._reject(Rejection(reason="not told", detail=f"the report does not tell {untold}"))
         rejection, places = await trial.check_failure(failure, run)
         if rejection is not None:
             return self._reject(rejection)
@@ -324,11 +330,13 @@ async def reproduce(
     *,
     write_draft: WriteDraft | None = None,
     uses_report: bool = True,
+    wants_told: bool = False,
     seconds: float = SECONDS,
 ) -> Reproduction:
     """Reproduce the bug that a report tells of. Raises UserError without a sandbox, TestsNotRunnable without Python.
 
     uses_report: the report's own code is tried before the drafts that are written
+    wants_told: what a draft that is written expects has to be in the report, as a small model makes it up
     """
     from tools.testing.project_files import Project
     from tools.testing.python import find_interpreter
@@ -345,6 +353,7 @@ async def reproduce(
         text=text,
         write_draft=write_draft,
         uses_report=uses_report,
+        wants_told=wants_told,
         settings_module=module,
         seconds=seconds,
     )

@@ -14,6 +14,7 @@ from agent.model.infill.fill_forms import Filling
 from agent.model.infill.filler import LONGEST_EXTRA, is_local
 from packages.offline.infill.filled_search import read_test_file
 from packages.offline.infill.filled_statements import (
+    MOST_PLACES,
     Gap,
     cut_filling,
     find_block_gap,
@@ -21,7 +22,10 @@ from packages.offline.infill.filled_statements import (
     find_part_gap,
     find_value_gap,
     find_whole_gap,
+    is_placeholder,
+    select_places,
 )
+from packages.offline.repair.localize.statement_ranking import Suspect
 from packages.offline.repair.templates import Source
 from tests.support.cli import run
 from tests.support.loopback import Loopback
@@ -68,6 +72,44 @@ def f(items, limit):
         print(file)
     return total
 """
+
+
+STUBS = """\
+class Empty:
+    pass
+
+def stub(x):
+    pass
+
+def later(x):
+    raise NotImplementedError("later")
+
+def left_out(x):
+    try:
+        y = x
+        ...
+    except ValueError:
+        pass
+    raise NotImplementedError
+    return y
+"""
+
+
+def test_placeholders_are_asked_about_first() -> None:
+    source = Source("stubs.py", STUBS)
+    statements = [each for each in ast.walk(source.tree) if isinstance(each, ast.stmt)]
+    kept = [each for each in statements if is_placeholder(source, each)]
+    assert sorted(each.lineno for each in kept) == [5, 8, 13]
+    suspects = [
+        Suspect(
+            path="stubs.py", line=each.lineno, end_line=each.lineno, function="", code="", score=1.0,
+            failing=1, passing=0, statement=each,
+        )
+        for each in statements
+    ]  # fmt: skip
+    lines = [each.line for each in select_places(suspects, {"stubs.py": source})]
+    assert sorted(lines[:3]) == [5, 8, 13]
+    assert len(lines) == MOST_PLACES == len(set(lines))
 
 
 @pytest.mark.parametrize(

@@ -175,6 +175,26 @@ def test_a_models_script_is_judged_like_the_reports_own(shop: Workspace) -> None
     assert asked[1] == ["import"]
 
 
+@pytest.mark.parametrize(
+    ("report", "is_reproduced"),
+    [
+        ("The total of a cart with several prices is too low.", False),
+        ("The total of a cart is too low: 1 and 2 are 3.", True),
+    ],
+)
+def test_what_a_small_model_expects_has_to_be_told(shop: Workspace, report: str, is_reproduced: bool) -> None:
+    scripts = ["from shop.cart import Cart\nassert Cart([1, 2]).total() == 3"]
+
+    async def write(report: Report, suspicion: Suspicion, rejections: Sequence[Rejection]) -> str:
+        return scripts.pop() if scripts else ""
+
+    found = asyncio.run(reproduce(shop, report, write_draft=write, wants_told=True))
+    assert found.is_reproduced is is_reproduced
+    if not is_reproduced:
+        [rejection] = found.rejections
+        assert rejection == Rejection(reason="not told", detail="the report does not tell 3")
+
+
 def test_a_models_program_may_want_an_exception(shop: Workspace) -> None:
     program = """\
 from shop.cart import Cart
