@@ -34,6 +34,8 @@ def find_untold_expectation(script: str, report: str) -> str:
     for node in ast.walk(tree):
         if _expects_exception(node) and not _RAISING.search(report):
             return "that an exception is raised"
+        if (name := _find_raised(node)) and not is_told(name, report):
+            return f"the {name} that the script raises itself"
         for operand in _list_operands(node):
             resolved = values.get(operand.id) if isinstance(operand, ast.Name) else operand
             if resolved is None:
@@ -89,12 +91,19 @@ def _expects_exception(node: ast.AST) -> bool:
     """Return whether a statement fails if nothing is raised."""
     if isinstance(node, ast.Assert):
         return isinstance(node.test, ast.Constant) and not node.test.value
-    if isinstance(node, ast.Raise) and node.exc is not None:
-        name = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-        return isinstance(name, ast.Name) and name.id == "AssertionError"
+    if isinstance(node, ast.Raise):
+        return _find_raised(node, "") == "AssertionError"
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return node.func.attr in ("raises", "assertRaises", "assertRaisesRegex", "fail")
     return False
+
+
+def _find_raised(node: ast.AST, own: str = "AssertionError") -> str:
+    """Return the last name of the exception that a statement raises; "" of none, and of a script's `own` one."""
+    exception = node.exc if isinstance(node, ast.Raise) else None
+    kind = exception.func if isinstance(exception, ast.Call) else exception
+    name = kind.attr if isinstance(kind, ast.Attribute) else kind.id if isinstance(kind, ast.Name) else ""
+    return name if name != own else ""
 
 
 def _find_single_values(tree: ast.AST) -> dict[str, ast.expr]:
