@@ -19,6 +19,7 @@ from agent.context.compression.window_overflow import (
     find_overflow,
     suspect_overflow,
 )
+from agent.context.profile.profiles import choose_profile
 from agent.context.projection.message_slots import count_bytes
 from agent.events import AskedAction, MessageEvent, Signal, UsageRecord
 from agent.model.protocol import (
@@ -79,7 +80,7 @@ class ReplyStream:
     async def request_reply(self, model: Model) -> Reply:
         """Stream one reply into the log; text received before an interruption is logged as a partial message."""
         purse, tally = self.budget.purse, self.budget.purse.tally
-        request, record = self._build_request(tally)
+        request, record = self._build_request(model, tally)
         if error := find_overflow(self.compressor, model.name):
             raise error
         started = time.monotonic()
@@ -142,9 +143,11 @@ class ReplyStream:
         slots = self.compressor.projection.slots
         return next((str(slot.message.text) for slot in reversed(slots) if slot.is_from_person), "")
 
-    def _build_request(self, tally: Tally) -> tuple[Request, dict[str, Any]]:
+    def _build_request(self, model: Model, tally: Tally) -> tuple[Request, dict[str, Any]]:
         """Return the request and its record for the log."""
-        remaining = describe_remaining_limits(self.budget.purse.turn_limits, tally)
+        # A small model takes the limits, the last words that it reads, for the question, and answers them.
+        is_small = choose_profile("auto", self.compressor.find_window(), model.name).name != "generic"
+        remaining = "" if is_small else describe_remaining_limits(self.budget.purse.turn_limits, tally)
         running = list(self.compressor.list_running_commands())
         state = self.compressor.render_state(remaining, running)
         whole = self.compressor.projection.build_request(state=state)

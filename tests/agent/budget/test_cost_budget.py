@@ -17,7 +17,7 @@ from agent.model.protocol import Request
 from agent.model.providers.model_catalog import Listing, Price
 from tests.support.bench import Bench, bench
 from tests.support.cli import call, run
-from tests.support.formats import KINDS, model
+from tests.support.formats import KINDS, chat_at, model
 from tests.support.loopback import Loopback
 from tools.core.action import Observation
 from tools.core.registry import tool
@@ -130,6 +130,17 @@ def test_the_model_is_told_what_is_left_at_the_end_of_the_request(tmp_path: Path
     for before, after in pairwise(bodies):
         told = before.rindex(b',{"role":"user"')
         assert after.startswith(before[:told]), "what is left stands behind all that stays"
+
+
+def test_a_small_model_is_not_told_what_is_left(tmp_path: Path) -> None:
+    """It answers with those words: they are the last ones that it reads."""
+    with Loopback([*steps(3, {"input": 100, "output": 10}), {"text": "done"}]) as server:
+        it = bench(tmp_path, [], [look], limits=[MaxSteps(6), MaxTokens(50_000)])
+        it.runtime.loop.model = it.runtime.model = chat_at(server.url, "coder-1.5b", listing=lambda: LISTING)
+        it.turn("go")
+        asyncio.run(it.runtime.close())
+        assert len(server.requests) == 4
+        assert not [each for each in server.requests if b"left: " in each.raw]
 
 
 def test_nothing_is_said_of_limits_that_are_far_off() -> None:
