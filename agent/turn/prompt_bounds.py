@@ -45,9 +45,11 @@ class PromptBounds:
             case Prompt():
                 self._texts = [event.text]
                 self._bind()
+                self._note_test_command(event.text)
             case Steer() if event.by == "person":
                 self._texts.append(event.text)
                 self._bind()
+                self._note_test_command(event.text)
             case End():
                 self._texts = []
                 self._apply(None)
@@ -67,6 +69,17 @@ class PromptBounds:
             self.committer.is_forbidden = intent.forbids_commit
         self._apply(build_prompt_rule(replace(intent, forbids_commit=self.committer.is_forbidden)))
 
+    def _note_test_command(self, text: str, *, is_newest: bool = True) -> None:
+        """Keep the command that runs the tests for the session, where the person tells it."""
+        if "`" not in text:
+            return
+        from agent.prompt.told_test_command import find_told_test_command
+        from tools.testing.launch import TOLD_TESTS
+
+        command = find_told_test_command(text)
+        if command and (is_newest or TOLD_TESTS not in self.workspace.facts):
+            self.workspace.facts[TOLD_TESTS] = command
+
     def _apply(self, rule: PromptRule | None) -> None:
         """Hold the session to a rule; without one that forbids every change, commands write as its mode lets them."""
         self.rules = (rule,) if rule is not None else ()
@@ -75,17 +88,21 @@ class PromptBounds:
         self.workspace.mode = Mode.READ_ONLY if rule is not None and rule.everything else self.policy.mode
 
     def _read_history(self) -> None:
-        """Find out, once, what the last prompt of a resumed session that speaks of commits says of them."""
+        """Find out, once, what the last prompts of a resumed session that speak of commits and of tests say of them."""
         if self._has_read_history:
             return
         self._has_read_history = True
         if self.history.count_marked("prompt") < 2:  # the prompt that begins this turn is one
             return
+        is_known = False
         for event in self.history.select_marked_newest_first("prompt"):
-            if isinstance(event, Prompt) and may_forbid(event.text):
+            if not isinstance(event, Prompt):
+                continue
+            self._note_test_command(event.text, is_newest=False)
+            if not is_known and may_forbid(event.text):
                 from agent.prompt.prompt_reader import read_intent
 
                 intent = read_intent(event.text)
                 if intent.wants_commit or intent.forbids_commit:
                     self.committer.is_forbidden = intent.forbids_commit
-                    return
+                    is_known = True

@@ -38,6 +38,9 @@ KNOWN_TESTS = "names of known tests"
 REMEMBERED_TESTS = "remembered test command"
 """Fact of a workspace: an asynchronous function that returns the command that ran the tests here before, or ""."""
 
+TOLD_TESTS = "told test command"
+"""Fact of a workspace: the command that runs the tests, by the person's prompt."""
+
 LONGEST_LINE = 1 << 20
 """Bytes of a line that is parsed as one: an output without line ends would be one of megabytes."""
 

@@ -1,4 +1,4 @@
-"""Launches of a command that was named: by the user's setting, or remembered as what ran the tests here."""
+"""Launches of a command that was named: by a setting, by the prompt, or remembered as what ran the tests here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sandbox.lazy_pattern import compile_lazily
 from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
 from tools.testing import output_parsers, python
-from tools.testing.launch import REMEMBERED_TESTS, Launch
+from tools.testing.launch import REMEMBERED_TESTS, TOLD_TESTS, Launch
 from tools.testing.project_files import Project
 
 _SETTING = "tests.command"
@@ -21,9 +21,15 @@ _STARTS_PYTEST = compile_lazily(r"(python[\d.]*|uv|poetry|pdm|hatch|pipenv|rye|c
 """Programs after which the word pytest starts pytest with the arguments that follow."""
 
 
+def get_named_command(at: Workspace) -> str:
+    """Return the command that the user has set, else the one that the prompt tells; "" for none."""
+    return at.settings.tests.command or str(at.facts.get(TOLD_TESTS, ""))
+
+
 def launch_named_command(at: Workspace, targets: Sequence[str], reports: Path) -> Launch:
-    """Return the launch of the user's command, whose exit status is enough."""
-    return _launch(at, at.settings.tests.command, _SETTING, targets, reports)
+    """Return the launch of the user's command, whose exit status is enough if it is a setting: a prompt may quote."""
+    evidence = _SETTING if at.settings.tests.command else "the prompt"
+    return _launch(at, get_named_command(at), evidence, targets, reports)
 
 
 async def launch_remembered_command(at: Workspace, targets: Sequence[str], reports: Path) -> Launch | None:
@@ -38,11 +44,11 @@ async def launch_remembered_command(at: Workspace, targets: Sequence[str], repor
 
 
 async def find_named_files(at: Workspace) -> list[str]:
-    """Return the test files that the user's or the remembered pytest command names, [] where it names none.
+    """Return the test files that the user's, the told or the remembered pytest command names, [] where it names none.
 
     pytest does not find them by itself if their names do not begin with `test_`.
     """
-    command = at.settings.tests.command
+    command = get_named_command(at)
     if not command and REMEMBERED_TESTS in at.facts:
         command = await at.facts[REMEMBERED_TESTS]()
     if not _is_pytest_command(command):

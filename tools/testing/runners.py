@@ -14,7 +14,11 @@ from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
 from tools.testing import build_trees, go_cargo, java, node, output_parsers, python
 from tools.testing.launch import ADDED_PACKAGES, SPLIT_PACKAGES, Launch
-from tools.testing.named_command import launch_named_command, launch_remembered_command
+from tools.testing.named_command import (
+    get_named_command,
+    launch_named_command,
+    launch_remembered_command,
+)
 from tools.testing.package_suites import has_root_tests, list_package_suites, split_targets
 from tools.testing.packages import find_enclosing_package, list_outer_packages
 from tools.testing.project_files import Project, TestsNotRunnable
@@ -40,7 +44,7 @@ class Runner:
 
 async def choose_launch(at: Workspace, targets: Sequence[str], reports: Path) -> Launch:
     """Return the launch of the first runner that fits the project and can run. Raises TestsNotRunnable."""
-    if at.settings.tests.command:
+    if get_named_command(at):
         return launch_named_command(at, targets, reports)
     project = Project(at)
     fitting = await asyncio.to_thread(find_fitting_runners, project, targets)
@@ -54,7 +58,7 @@ def is_python_suite(at: Workspace, targets: Sequence[str]) -> bool:
     """Return whether the tests that would be run are Python tests or unknown."""
     project = Project(at)
     fitting = find_fitting_runners(project, targets)
-    if at.settings.tests.command:
+    if get_named_command(at):
         return bool(project.python_tests) or not fitting
     return not fitting or fitting[0].name in _PYTHONS
 
@@ -156,7 +160,7 @@ async def _choose_found_launches(
     at: Workspace, targets: Sequence[str], reports: Path
 ) -> tuple[list[Launch], list[str]]:
     project = Project(at)
-    suites = [] if at.settings.tests.command else await asyncio.to_thread(_list_suites, at, project, targets)
+    suites = [] if get_named_command(at) else await asyncio.to_thread(_list_suites, at, project, targets)
     if len(suites) < 2 and not any(folder for folder, _, _ in suites):
         if suites and suites[0][1] and not targets:
             chosen = tuple(suites[0][1])

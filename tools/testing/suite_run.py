@@ -29,6 +29,7 @@ from tools.testing.launch import (
     FinishedRun,
     Launch,
 )
+from tools.testing.named_command import get_named_command
 from tools.testing.package_suites import describe_missing_scripts, list_split_packages, place_report
 from tools.testing.packages import SuiteScope, list_packages_to_run
 from tools.testing.project_files import Project, TestsNotRunnable
@@ -134,10 +135,10 @@ async def _run_suites(
         return _build_no_runner_report(str(problem))
     parts = [await _run_launch(at, launch, launch.reports or reports, beside, denied) for launch in launches]
     report = join_reports(parts, problems)
-    if not targets and not at.settings.tests.command and not at.facts.get(LISTING):
+    if not targets and not get_named_command(at) and not at.facts.get(LISTING):
         report = await _run_apart(at, report, reports, beside, denied)
         report = await _run_left_out(at, report, reports, beside, denied)
-    if not targets and not at.settings.tests.command:
+    if not targets and not get_named_command(at):
         strays = await asyncio.to_thread(list_stray_tests, Project(at))
         if strays:
             told = f"not run, since nothing but the name shows a Python project: {join_names(strays, 3)}"

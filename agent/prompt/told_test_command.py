@@ -1,0 +1,36 @@
+"""The command that runs the tests, where a prompt tells it: "The tests are run with `sh checks/all.sh`."."""
+
+from __future__ import annotations
+
+import re
+
+from agent.prompt.prompt_text import remove_quoted_text
+from sandbox.lazy_pattern import compile_lazily
+
+_WITH = r"(?:with|by|using|via|through)(?: the command)?:?"
+
+_TOLD = compile_lazily(
+    rf"(?P<before>[^.!?\n`]*)(?:"
+    rf"\btests? (?:suite )?(?:(?:is|are) (?:run|started|executed)|runs?|(?:can|must|should) be (?:run|started)"
+    rf"|(?:has|have) to be (?:run|started)) {_WITH} `(?P<passive>[^`\n]+)`"
+    rf"|\b(?:run|start|execute) (?:\w+ )?(?:tests?|test suite) {_WITH} `(?P<order>[^`\n]+)`"
+    rf"|\btest command(?: here)?(?: is|:) `(?P<named>[^`\n]+)`"
+    rf"|\b(?:use|run) `(?P<used>[^`\n]+)` (?:to run (?:\w+ )?tests?|to test|for (?:the |our )?tests?)\b)",
+    re.IGNORECASE,
+)
+
+_NOT = compile_lazily(r"\b(?:not|never|no longer|without|instead of|used to|cannot)\b|n't\b", re.IGNORECASE)
+
+
+def find_told_test_command(prompt: str) -> str:
+    """Return the last command in backticks of which a prompt says that it runs the tests, "" for none.
+
+    What the prompt quotes of others tells nothing, nor does a sentence that denies it.
+    """
+    if "`" not in prompt or "test" not in prompt.lower():
+        return ""
+    told = ""
+    for found in _TOLD.finditer(remove_quoted_text(prompt)):
+        if not _NOT.search(found["before"]):
+            told = next(each for each in found.group("passive", "order", "named", "used") if each).strip()
+    return told
