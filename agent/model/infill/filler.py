@@ -30,6 +30,12 @@ FORCED_SHARE = 0.4
 SLOWEST_READING, LEAST_SHARE = 12.0, 0.25
 """Seconds that reading a gap anew may take, else less of the text is sent; and the least share of it."""
 
+UNKNOWN_SPEED = 80.0
+"""Tokens a second that a server is taken to read before it has told: two cores with 1.5 billion parameters."""
+
+SHORT_REST = 10.0
+"""Seconds for which a server is left alone that was late for a short time: it reads on, and takes the processor."""
+
 _CHARACTERS = 3.0
 """Of a token of code, about."""
 
@@ -72,7 +78,8 @@ class Filler:
         self._on_learned = on_learned
         self.form = form
         self.works: bool | None = True if form is not None else None
-        self._share = 1.0
+        self._share = self._fitting = 1.0
+        self._speed = UNKNOWN_SPEED
         self._probabilities: dict[tuple[str, str, str], tuple[float, int]] = {}
         self._missed = 0
         self._rests_until = 0.0
@@ -81,6 +88,15 @@ class Filler:
     def is_resting(self) -> bool:
         """Whether the model is left alone for now, since it was too slow."""
         return time.monotonic() < self._rests_until
+
+    def fit_to(self, seconds: float) -> None:
+        """Send no more from now on than the server reads in a third of the time that there is for all fillings."""
+        self._fitting = self._compute_share(min(SLOWEST_READING, seconds / 3))
+
+    def _compute_share(self, seconds: float) -> float:
+        """Return the share of the longest text that the server reads in a time, `LEAST_SHARE` at least."""
+        whole = LONGEST_PREFIX + LONGEST_SUFFIX + LONGEST_EXTRA
+        return min(1.0, max(LEAST_SHARE, self._speed * seconds * _CHARACTERS / whole))
 
     async def fill(self, gap: Gap) -> Filling | None:
         """Return what the model writes in the gap; None if it writes nothing, or cannot, or not in time.
@@ -145,7 +161,7 @@ class Filler:
 
     async def _ask(self, form: FillForm, gap: Gap) -> tuple[int, Filling | None]:
         """Return the status of the answer, 0 without one, and what was filled in."""
-        share = min(self._share, FORCED_SHARE) if gap.forced else self._share
+        share = min(self._share, self._fitting, FORCED_SHARE if gap.forced else 1.0)
         body = form.body(self._model, _shorten(gap, share))
         if body is None or self.is_resting:
             return 0, None
@@ -168,12 +184,13 @@ class Filler:
         elif seconds >= PATIENCE:
             self._missed += 1
             self._share = max(LEAST_SHARE, self._share / 2)
+        else:
+            self._rests_until = time.monotonic() + SHORT_REST
         if self._missed >= MOST_MISSED:
             self._missed, self._rests_until = 0, time.monotonic() + REST
         if filling is not None and filling.speed:
-            whole = LONGEST_PREFIX + LONGEST_SUFFIX + LONGEST_EXTRA
-            share = filling.speed * SLOWEST_READING * _CHARACTERS / whole
-            self._share = max(LEAST_SHARE, min(self._share, share))
+            self._speed = filling.speed
+            self._share = min(self._share, self._compute_share(SLOWEST_READING))
 
 
 def find_filler(model: object) -> Filler | None:

@@ -49,6 +49,7 @@ class FilledSearch:
         clock, tried = before.replies.clock, before.tried
         untried = list(islice(candidates, 1)) if found is None else []
         end = min(until, clock.now() + between) if untried else until
+        self.filler.fit_to(clock.to_wall_seconds(end - clock.now()))
         search = make_search("filled", end)
         search.on_progress("searching: what the model fills in at the likeliest places")
         filled: PlausiblePatch | None = None

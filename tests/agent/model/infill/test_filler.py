@@ -418,6 +418,33 @@ def test_a_server_that_does_not_answer_in_time_is_left_alone_for_a_while(
         assert not filler.is_resting
 
 
+def test_no_more_is_sent_than_can_be_read_in_the_time_for_all_fillings() -> None:
+    gap = replace(GAP, prefix="x = 1\n" * 2_000, suffix="\n" * 2_000)
+    with serve(llamacpp) as (base, seen):
+        filler = Filler(base, form=FORMS["infill"])
+        for seconds in (15.0, 600.0):
+            filler.fit_to(seconds)
+            asyncio.run(filler.fill(gap))
+    short, long = (len(body["input_prefix"]) + len(body["input_suffix"]) for _, body in seen)
+    assert short < 1_200 < long, "five seconds at 80 tokens a second, then twelve"
+
+
+def test_a_server_that_is_late_at_the_end_is_not_asked_again_at_once() -> None:
+    free = threading.Event()
+
+    def hang(path: str, body: Json) -> tuple[int, Json]:
+        free.wait(60)
+        return llamacpp(path, body)
+
+    with serve(hang) as (base, seen):
+        filler = Filler(base, form=FORMS["infill"])
+        assert asyncio.run(filler.fill(replace(GAP, seconds=0.2))) is None
+        assert filler.is_resting
+        assert asyncio.run(filler.fill(GAP)) is None
+        assert len(seen) == 1, "it reads on, and takes the processor from the tests"
+        free.set()
+
+
 @pytest.mark.parametrize(
     "timings",
     [None, 5, {"prompt_n": "x"}, {"prompt_n": 500, "prompt_ms": 0}, {"prompt_n": 2, "prompt_ms": 9.0}],
