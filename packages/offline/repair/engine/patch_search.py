@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from packages.offline.repair.engine.candidates.candidate_generation import MANY_STATEMENTS, Candidate
 from packages.offline.repair.engine.candidates.candidate_stream import FirstCandidates
@@ -69,9 +70,15 @@ class PatchSearch(CandidateValidator):
         return await self._search_longer(candidates)
 
     async def find_further(self, candidates: Iterator[Candidate], deadline: float) -> PlausiblePatch | None:
-        """Go on where a search found nothing until its own deadline; `candidates` are those that are left."""
+        """Go on where a search found nothing until its own deadline; `candidates` are those that are left.
+
+        First come those whose trial the deadline broke off: up to some hundred, the likeliest of all that are left.
+        """
         self.deadline = deadline
-        return await self._search_longer(candidates) if self.replies.clock.now() < deadline else None
+        if self.replies.clock.now() >= deadline:
+            return None
+        broken_off, self._unanswered = self._unanswered, []
+        return await self._search_longer(chain(sorted(broken_off, key=lambda each: each.rank), candidates))
 
     async def _search_longer(self, candidates: Iterator[Candidate]) -> PlausiblePatch | None:
         """Try changes less likely than the first ones."""

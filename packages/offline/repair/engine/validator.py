@@ -98,6 +98,7 @@ class CandidateValidator:
     _last_rank: int = 0
     _slow: SlowCandidates = field(default_factory=SlowCandidates)
     _cold: list[Candidate] = field(default_factory=list)
+    _unanswered: list[Candidate] = field(default_factory=list)
     _in_cold: int = 0
     _cold_tried: int = 0
     _spoilt: int = 0
@@ -188,6 +189,7 @@ class CandidateValidator:
         return self.deadline - (RESERVE * (self.deadline - self._begun) if self._good.found else 0.0)
 
     def _drop_requests(self) -> None:
+        self._unanswered += [candidate for about in self._ask.open.values() for candidate in about]
         self._ask.open.clear()
         self._same.clear_requests()
         self._in_cold = 0

@@ -374,3 +374,33 @@ def test_time_is_kept_for_the_whole_suite(budget: float, known: float, files: li
     tests = [replace(each, seconds=known / 6) for each in OTHERS]
     base = Baseline(spectrum=replace(SPECTRUM, tests=tests), collecting=known / 2)
     assert compute_suite_reserve(budget, base, files) == pytest.approx(kept)
+
+
+class LateAnswers(Answers):
+    """A worker that says nothing before the deadline of the first search."""
+
+    is_late = True
+
+    async def next(self, seconds: float) -> Message | None:
+        if self.is_late:
+            await asyncio.sleep(seconds)
+            self._waiting.clear()
+            return None
+        return await super().next(seconds)
+
+
+def test_what_the_deadline_broke_off_is_tried_when_the_search_goes_on() -> None:
+    candidates = every()
+    answers = LateAnswers(candidates[:1], newest_first=False)
+    search = searching(answers)
+    left = iter(candidates)
+
+    async def run() -> PlausiblePatch | None:
+        search.deadline = search.replies.clock.now() + 0.5
+        assert await search.find_patch(left) is None
+        answers.is_late = False
+        return await search.find_further(left, 1e6)
+
+    found = asyncio.run(run())
+    assert found is not None
+    assert found.candidate.change == candidates[0].change
