@@ -82,7 +82,7 @@ class Filler:
         self._speed = UNKNOWN_SPEED
         self._probabilities: dict[tuple[str, str, str], tuple[float, int]] = {}
         self._missed = 0
-        self._rests_until = 0.0
+        self._rests_until = self._usual = 0.0
 
     @property
     def is_resting(self) -> bool:
@@ -162,17 +162,28 @@ class Filler:
     async def _ask(self, form: FillForm, gap: Gap) -> tuple[int, Filling | None]:
         """Return the status of the answer, 0 without one, and what was filled in."""
         share = min(self._share, self._fitting, FORCED_SHARE if gap.forced else 1.0)
-        body = form.body(self._model, _shorten(gap, share))
-        if body is None or self.is_resting:
+        near = _shorten(gap, share)
+        body = form.body(self._model, near)
+        if body is None or self.is_resting or gap.seconds < self._usual_seconds(near):
             return 0, None
-        seconds = min(PATIENCE, gap.seconds)
+        seconds, began = min(PATIENCE, gap.seconds), time.monotonic()
         status, answer = await asyncio.to_thread(
             request_json, form.url(self._base), self._headers, body,
             silence=seconds, seconds=seconds, direct=self._direct,
         )  # fmt: skip
         filling = form.parse(answer) if status == 200 and isinstance(answer, dict) else None
         self._adapt(status, filling, seconds)
+        if filling is not None and not gap.forced:
+            self._usual = time.monotonic() - began
         return status, filling
+
+    def _usual_seconds(self, gap: Gap) -> float:
+        """Return the seconds that an answer takes: as long as the last one, the first as long as its text is read.
+
+        A server that is asked for what it cannot finish in time reads on, and takes the processor from the tests.
+        """
+        sent = len(gap.prefix) + len(gap.suffix) + sum(len(text) for _, text in gap.beside)
+        return self._usual or sent / _CHARACTERS / self._speed
 
     def _adapt(self, status: int, filling: Filling | None, seconds: float) -> None:
         """Send less to a server that reads slowly, and nothing for a while to one that does not answer in time.

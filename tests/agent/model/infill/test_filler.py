@@ -429,6 +429,18 @@ def test_no_more_is_sent_than_can_be_read_in_the_time_for_all_fillings() -> None
     assert short < 1_200 < long, "five seconds at 80 tokens a second, then twelve"
 
 
+def test_a_server_is_not_asked_for_what_it_cannot_finish_in_time() -> None:
+    long = replace(GAP, prefix="x = 1\n" * 2_000)
+    with serve(llamacpp) as (base, seen):
+        filler = Filler(base, form=FORMS["infill"])
+        assert asyncio.run(filler.fill(replace(long, seconds=5.0))) is None, (
+            "a thousand tokens at 80 a second"
+        )
+        assert not seen
+        assert asyncio.run(filler.fill(replace(long, seconds=60.0))) is not None
+        assert asyncio.run(filler.fill(replace(long, seconds=5.0))) is not None, "it has answered at once"
+
+
 def test_a_server_that_is_late_at_the_end_is_not_asked_again_at_once() -> None:
     free = threading.Event()
 
