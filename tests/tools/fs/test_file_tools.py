@@ -37,7 +37,9 @@ def test_an_end_beyond_the_file_shows_what_there_is(tmp_path: Path) -> None:
 def test_a_range_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
     at = workspace(tmp_path, {"a.txt": "one\n"})
     assert "start must be 1 or more" in refused(read, at, path="a.txt", start=-1)
-    assert call(read, at, path="a.txt", start=0).text == call(read, at, path="a.txt").text, "models count from 0"
+    assert call(read, at, path="a.txt", start=0).text == call(read, at, path="a.txt").text, (
+        "models count from 0"
+    )
     assert "end not before it (got 3, 2)" in refused(read, at, path="a.txt", start=3, end=2)
 
 
