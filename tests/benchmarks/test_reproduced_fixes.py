@@ -52,7 +52,9 @@ def test_a_script_of_the_model_is_true_before_the_fix_and_none_with_it(tmp_path:
     who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
     subprocess.run(["git", "init", "-q", "."], cwd=root, check=True)
     subprocess.run(["git", "add", "-A"], cwd=root, check=True)
-    subprocess.run(["git", *who, "commit", "-qm", "Fix double, which added two: of 3 it is 6"], cwd=root, check=True)
+    subprocess.run(
+        ["git", *who, "commit", "-qm", "Fix double, which added two: of 3 it is 6"], cwd=root, check=True
+    )
     task = Task(
         id="a@1", program="program.py", text=BEFORE, tests=(), files={}, source=root / ".git", revision="HEAD",
         original=AFTER,
