@@ -28,6 +28,7 @@ class PromptBounds:
 
     get_monitor: returns the monitor of rules; None if there is none, and it is not to be made
     history: of a resumed session, whose prompts may have forbidden commits
+    is_child: another session wrote the prompts: its model names no command for the tests
     """
 
     workspace: Workspace
@@ -35,6 +36,7 @@ class PromptBounds:
     committer: Committer
     get_monitor: Callable[[bool], RulesMonitor | None]
     history: History
+    is_child: bool = False
     rules: tuple[PromptRule, ...] = ()
     _texts: list[str] = field(default_factory=list)
     _has_read_history: bool = False
@@ -71,7 +73,7 @@ class PromptBounds:
 
     def _note_test_command(self, text: str, *, is_newest: bool = True) -> None:
         """Keep the command that runs the tests for the session, where the person tells it."""
-        if "`" not in text:
+        if self.is_child or "`" not in text:
             return
         from agent.prompt.told_test_command import find_told_test_command
         from tools.testing.launch import TOLD_TESTS

@@ -223,12 +223,10 @@ class Runtime:
             purse=self.purse,
         )
         self.bounds = PromptBounds(
-            workspace=self.workspace,
-            policy=self.policy,
-            committer=self.committer,
-            get_monitor=self._get_rules_monitor,
-            history=self.session.replayed,
-        )
+            workspace=self.workspace, policy=self.policy, committer=self.committer,
+            get_monitor=self._get_rules_monitor, history=self.session.replayed,
+            is_child=self.environment is not None and bool(self.environment.request.parent),
+        )  # fmt: skip
         self.session.subscribe(self.bounds.handle_event)
         self.workspace.facts["model"] = self.model.name
         self.workspace.seconds_left = self.purse.compute_seconds_left
