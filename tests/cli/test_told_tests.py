@@ -35,5 +35,5 @@ def test_a_told_command_counts_by_its_tests_and_not_by_its_exit_status(tmp_path:
     done = run(
         "run", "--model", "offline", "Fix the failing tests. The tests are run with `true`.", cwd=repo.root
     )
-    assert done.code != 0, done.out
+    assert done.code == 13, done.out  # with a setting it is 3: all tests pass already
     assert repo.read("total.py") == "def total(prices):\n    return sum(prices) - 1\n"
